@@ -1,0 +1,1 @@
+"""What a person sees, and one turn of the conversation. Read `turn.py` first."""

@@ -1,0 +1,1 @@
+"""The subcommands of `heard`, one file each; `cli.py` gathers them."""

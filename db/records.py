@@ -1,0 +1,143 @@
+"""What the store takes and gives: frozen records, one per table, with units and ranges. Times are UTC and aware."""
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+
+
+class Outcome(StrEnum):
+    """How a person's message ended."""
+
+    PENDING = "pending"
+    """Written before any model ran; still pending after a restart means the process died, and becomes INTERRUPTED."""
+    ANSWERED = "answered"
+    CRISIS = "crisis"
+    """The hand-off was shown; no model, scorer or ballot ever sees this message."""
+    REFUSED = "refused"
+    """Too long, or nothing readable in it; no model ran."""
+    BROKEN = "broken"
+    """The model failed; what had arrived is kept as a broken draft."""
+    STOPPED = "stopped"
+    """The person pressed Stop; what had arrived is kept."""
+    INTERRUPTED = "interrupted"
+
+
+class DraftStatus(StrEnum):
+    """How one generation ended."""
+
+    COMPLETE = "complete"
+    BROKEN = "broken"
+    STOPPED = "stopped"
+
+
+@dataclass(frozen=True, slots=True)
+class ConsentRecord:
+    """Two separate answers to one version of the notice. The newest row of a participant counts."""
+
+    participant_id: str
+    version: str
+    chat: bool
+    """May the chat be used (and so its words stored) at all."""
+    research: bool
+    """May the stored data be used for research."""
+    given_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class ConversationRecord:
+    """One thread. `id` is the thread's UUID in the page's history too."""
+
+    id: str
+    participant_id: str
+    persona: str
+    """File name of the persona without its ending."""
+    created_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class MessageRecord:
+    """One message of a person, written before anything else happens with it."""
+
+    id: str
+    conversation_id: str
+    text: str
+    outcome: Outcome
+    created_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreRecord:
+    """The score of one draft; `status` "scored" or the reason kind why there is none (then no numbers)."""
+
+    status: str
+    reason: str | None
+    cognitive: float | None
+    emotional: float | None
+    behavioral: float | None
+    empathy: float | None
+    head_name: str
+    head_sha256: str
+    encoder_sha256: str
+
+
+@dataclass(frozen=True, slots=True)
+class DraftRecord:
+    """One generation: everything needed to make it again, and what came of it."""
+
+    id: str
+    number: int
+    """1 for the first, 2 and 3 for rewrites."""
+    text: str
+    status: DraftStatus
+    kept: bool
+    """Whether this draft is the reply that the person was left with."""
+    guidance: str | None
+    """Component that the rewrite aimed at; None for the first draft."""
+    prompt_sha256: str
+    model: str
+    """Name of the entry in models.toml."""
+    parameters: dict[str, Any]
+    """What was sent with the prompt: temperature, max_tokens, seed, the provider's own model name."""
+    first_token_seconds: float | None
+    total_seconds: float
+    prompt_tokens: int | None
+    completion_tokens: int | None
+    error: str | None
+    """The plain sentence shown to the person; never the provider's raw text."""
+    score: ScoreRecord | None
+    created_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class ReplyRecord:
+    """The reply to one message, with all its drafts in order. Its text is the kept draft's."""
+
+    id: str
+    message_id: str
+    persona: str
+    strategy: str
+    drafts: tuple[DraftRecord, ...]
+    created_at: datetime
+
+    @property
+    def kept(self) -> DraftRecord:
+        """The draft that stands."""
+        return next(draft for draft in self.drafts if draft.kept)
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryItem:
+    """One exchange that a later prompt may quote: an answered message and the reply that stands."""
+
+    message: str
+    reply: str
+
+
+@dataclass(frozen=True, slots=True)
+class Participant:
+    """A pseudonymous person: an id, when first seen, and the newest consent."""
+
+    id: str
+    created_at: datetime
+    consent: ConsentRecord | None = field(default=None)

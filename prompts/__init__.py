@@ -1,0 +1,1 @@
+"""Personas, strategies, guidance and safety texts as files, and the code that reads them."""

@@ -1,0 +1,75 @@
+"""What the scorer hands out: typed records with the range of every field."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+COMPONENTS = ("cognitive", "emotional", "behavioral")
+"""The three components, in the order of every array, table and card (Sanchez et al. 2019)."""
+
+LOWEST, HIGHEST = 1.0, 3.0
+"""The scale of each component and of Empathy: 1 lacking, 2 moderate, 3 strong."""
+
+
+class Level(StrEnum):
+    """A score in words. The cuts lie half way between the rubric's whole numbers 1, 2 and 3."""
+
+    LOW = "Low"
+    MODERATE = "Moderate"
+    HIGH = "High"
+
+
+class ScoreStatus(StrEnum):
+    """Whether a text has a score, and if not, why. "Could not score" is never a number."""
+
+    SCORED = "scored"
+    EMPTY = "empty"
+    EMOJI_ONLY = "emoji_only"
+    NOT_ENGLISH = "not_english"
+    UNREADABLE = "unreadable"
+    TOO_LONG = "too_long"
+
+
+def level_of(value: float) -> Level:
+    """The word for a score on 1..3: Low below 1.5, Moderate from 1.5, High from 2.5."""
+    if value < 1.5:
+        return Level.LOW
+    return Level.MODERATE if value < 2.5 else Level.HIGH
+
+
+@dataclass(frozen=True, slots=True)
+class EmpathyScore:
+    """The rating of one reply.
+
+    The three components are floats on 1..3 when `status` is "scored" and None otherwise; `empathy` is their mean
+    (the study's equation). `reason` is a plain sentence when there is no score.
+    """
+
+    status: ScoreStatus
+    cognitive: float | None
+    """Understanding the other's emotional state, 1..3."""
+    emotional: float | None
+    """Perceiving and sharing the other's inner feelings, 1..3."""
+    behavioral: float | None
+    """Observable actions of empathic engagement and support, 1..3."""
+    reason: str | None
+    """Why there is no score, as a sentence for the person; None when scored."""
+    head_name: str
+    """Folder name of the head below `scorer/heads/`."""
+    head_sha256: str
+    """Of the head's weights file, 64 hex digits."""
+    encoder_sha256: str
+    """Of the encoder's weights file, 64 hex digits."""
+
+    @property
+    def empathy(self) -> float | None:
+        """Mean of the three components, 1..3, or None when not scored."""
+        if self.cognitive is None or self.emotional is None or self.behavioral is None:
+            return None
+        return (self.cognitive + self.emotional + self.behavioral) / 3
+
+    @property
+    def weakest(self) -> str | None:
+        """Name of the lowest component (the first in rubric order on a tie), or None when not scored."""
+        if self.empathy is None:
+            return None
+        return min(COMPONENTS, key=lambda name: getattr(self, name))
