@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
-from db.records import DraftRecord, HistoryItem, ReplyRecord
+from db.records import DraftRecord, ReplyRecord
 from prompts.records import Persona, Strategy
 from scorer.records import EmpathyScore
 
@@ -54,6 +54,8 @@ class ModelFailure(Exception):
 
     The provider's own text is left out on purpose: it can quote the person's words or a key.
     """
+
+    exit_status = 2
 
     def __init__(self, kind: FailureKind, sentence: str) -> None:
         super().__init__(sentence)
@@ -173,8 +175,3 @@ class NotSaved:
 
 
 TurnEvent = CrisisShown | Refused | Waiting | DraftStarted | Token | Scored | Failed | Finished | NotSaved
-
-__all__ = [
-    "CrisisShown", "Delta", "DraftStarted", "Failed", "FailureKind", "Finished", "HistoryItem", "ModelFailure",
-    "ModelSpec", "NotSaved", "Refused", "Scored", "StreamItem", "Token", "TurnEvent", "TurnRequest", "Usage", "Waiting",
-]

@@ -21,6 +21,8 @@ FILE_NAME = "settings.toml"
 class SettingsError(Exception):
     """A setting that cannot be used; `str()` names the file or variable, the fault and the next step."""
 
+    exit_status = 2
+
 
 class Settings(BaseSettings):
     """Everything that a deployment may set. The line under a field is its meaning and unit."""

@@ -1,0 +1,36 @@
+"""`heard`: one command line for the chat, the scorer, the crisis check, prompts, models and data.
+
+Every error that a person can cause ends in one plain sentence and exit status 2 (its class says so by `exit_status`); a
+traceback means a fault of ours.
+"""
+
+import sys
+
+import typer
+
+from chat_app.commands import chat, check, data, models, prompts, score
+
+app = typer.Typer(
+    help=(
+        "Chat whose every reply is scored for cognitive, emotional and behavioral empathy.\n\n"
+        "Start with `heard chat`. Settings: settings.toml or HEARD_<NAME> variables. Models: models.toml."
+    ),
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def main() -> None:
+    """Run a command. Exit status: 0 done, 1 a fault of ours, 2 bad input or surroundings, 130 interrupted."""
+    try:
+        app()
+    except KeyboardInterrupt:
+        sys.exit(130)
+    except Exception as error:  # the outermost boundary: known faults become a sentence, all others stay a traceback
+        status = getattr(error, "exit_status", None)
+        if status is None:
+            raise
+        typer.echo(f"heard: {error}", err=True)
+        sys.exit(status)

@@ -1,0 +1,82 @@
+"""Everything a turn needs, built once when the server starts and closed when it ends."""
+
+from collections.abc import AsyncIterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from db.engine import create_engine, upgrade
+from db.store import Store
+from scorer.score import HEADS, Scorer
+
+from chat_app.embedded import Engine
+from chat_app.llm import Models, load_models
+from chat_app.settings import Settings, SettingsError
+from chat_app.weights import Weights, check_weights
+from prompts.library import PromptLibrary, nearest
+
+
+@dataclass(frozen=True, slots=True)
+class Services:
+    """The parts of the running program. Tests build it with the same function as the product."""
+
+    settings: Settings
+    store: Store
+    models: Models
+    scorer: Scorer
+    library: PromptLibrary
+    engine: Engine
+    scoring: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(1, thread_name_prefix="scorer"))
+    """Its own thread, so that a rating never waits behind other work of the default pool."""
+
+
+def head_folder(settings: Settings) -> Path:
+    """The folder of the scorer head in force: a name below `scorer/heads/`, or a path. Raises SettingsError."""
+    for folder in (HEADS / settings.scorer_head, Path(settings.scorer_head)):
+        if (folder / "head.toml").is_file():
+            return folder
+    known = {path.parent.name for path in HEADS.glob("*/head.toml")}
+    raise SettingsError(f'scorer_head: no head "{settings.scorer_head}". {nearest(settings.scorer_head, known)}')
+
+
+def _checked_defaults(settings: Settings, models: dict[str, object], library: PromptLibrary) -> None:
+    if settings.default_model not in models:
+        raise SettingsError(
+            f'default_model: no model "{settings.default_model}". {nearest(settings.default_model, set(models))}'
+        )
+    if settings.default_strategy not in library.strategies:
+        raise SettingsError(
+            f'default_strategy: no strategy "{settings.default_strategy}". '
+            f"{nearest(settings.default_strategy, library.strategies)}"
+        )
+
+
+@asynccontextmanager
+async def open_services(settings: Settings, weights: Weights | None = None) -> AsyncIterator[Services]:
+    """Build all parts, migrate the database, and close everything in the end.
+
+    Raises SettingsError, ModelsError, PromptFileError, WeightsError, ScorerError or StoreError, each a plain sentence.
+    """
+    library = PromptLibrary.load(settings.prompts_dir, settings.persona_word)
+    specs = load_models(settings.models_file)
+    _checked_defaults(settings, dict(specs), library)
+    head = head_folder(settings)
+    weights = weights or check_weights(settings.cache_dir)
+    scorer = Scorer.load(head, weights.encoder)
+    settings.data_dir.mkdir(parents=True, exist_ok=True)
+    await upgrade(settings.database)
+    database = create_engine(settings.database, lock_seconds=settings.save_seconds)
+    engine = Engine(weights.chat_model)
+    models = Models(
+        specs, engine=engine, first_token_seconds=settings.first_token_seconds, stall_seconds=settings.stall_seconds
+    )
+    store = Store(database)
+    services = Services(settings, store, models, scorer, library, engine)
+    try:
+        await store.mark_interrupted()
+        yield services
+    finally:
+        services.scoring.shutdown(wait=False, cancel_futures=True)
+        engine.close()
+        await database.dispose()

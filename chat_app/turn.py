@@ -1,0 +1,282 @@
+"""One chat turn, start to finish. Everything that a reply depends on is decided here; the page only shows the events.
+
+    check for a crisis -> write the message down -> prompt -> stream -> score -> (write again if low) -> store -> done
+
+The order is the safety: a crisis message ends the turn before a prompt exists, and nothing is generated for a message
+that could not be written down first.
+"""
+
+import asyncio
+import logging
+import time
+import uuid
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+
+from db.store import StoreError
+
+from chat_app import safety
+from chat_app.records import (
+    CrisisShown,
+    Delta,
+    DraftStarted,
+    Failed,
+    Finished,
+    ModelFailure,
+    NotSaved,
+    Refused,
+    Scored,
+    Token,
+    TurnEvent,
+    TurnRequest,
+    Usage,
+    Waiting,
+)
+from chat_app.services import Services
+from chat_app.text import has_visible, readable
+from db.records import ConversationRecord, DraftRecord, DraftStatus, MessageRecord, Outcome, ReplyRecord, ScoreRecord
+from prompts.build import build_prompt
+from prompts.records import Prompt
+from scorer.records import EmpathyScore
+
+MOST_DRAFTS = 3
+"""The first draft and at most two rewrites."""
+
+log = logging.getLogger(__name__)
+
+
+async def run_turn(request: TurnRequest, services: Services) -> AsyncGenerator[TurnEvent, None]:
+    """Answer one message, as events in the order of `records.py`. Closing the generator is the Stop button.
+
+    Raises nothing that a person could cause: faults of models and database arrive as events with a plain sentence.
+    """
+    request = replace(request, text=readable(request.text))
+    verdict = safety.check(request.text)
+    if verdict.crisis:
+        try:
+            # The numbers come first: a locked database must not keep them from the person.
+            yield CrisisShown(safety.handoff(request.country, verdict.language))
+        finally:
+            await _open(request, services, Outcome.CRISIS)
+        return
+
+    if not has_visible(request.text):
+        yield Refused("Your message has no visible text in it. Write a few words and send it again.")
+        return
+    length, limit = len(request.text), services.settings.message_limit
+    if length > limit:
+        await _open(request, services, Outcome.REFUSED)
+        yield Refused(
+            f"Your message has {length:,} characters, and {limit:,} fit into one. It was not sent to the model. "
+            "Please shorten it or send it in parts."
+        )
+        return
+
+    fault = await _open(request, services, Outcome.PENDING)
+    if fault is not None:
+        yield Refused(f"{fault} Your message was not sent to the model; please send it again.")
+        return
+    async with aclosing(_answer(request, services)) as events:
+        async for event in events:
+            yield event
+
+
+async def _answer(request: TurnRequest, services: Services) -> AsyncGenerator[TurnEvent, None]:
+    """The drafts of one reply, and its end: stored whole, stored as stopped, or stored as broken."""
+    made = _Made()
+    try:
+        async with aclosing(_drafts(request, services, made)) as events:
+            async for event in events:
+                yield event
+    except (asyncio.CancelledError, GeneratorExit):
+        made.end(DraftStatus.STOPPED)
+        outcome = Outcome.ANSWERED if made.complete else Outcome.STOPPED
+        # Shielded: what the person read before pressing Stop is written even if the task is cancelled once more.
+        await asyncio.shield(_close(request, services, outcome, made.reply(request)))
+        raise
+    except ModelFailure as failure:
+        made.end(DraftStatus.BROKEN, failure.sentence)
+        if not made.complete:
+            fault = await _close(request, services, Outcome.BROKEN, made.reply(request))
+            yield Failed(f"{failure.sentence} {fault or ''}".strip(), kept_text=made.drafts[-1].text)
+            return
+        # A rewrite that broke costs nothing: the earlier whole draft stands.
+    except Exception:
+        # A fault of our own: the turn is closed so that nothing stays half written, and the page tells the person.
+        made.end(DraftStatus.BROKEN, "Something went wrong in the program.")
+        await _close(request, services, Outcome.ANSWERED if made.complete else Outcome.BROKEN, made.reply(request))
+        raise
+
+    reply = made.reply(request)
+    assert reply is not None  # _drafts ends without an exception only after a whole draft
+    fault = await _close(request, services, Outcome.ANSWERED, reply)
+    if fault is None:
+        yield Finished(reply, votable=True)
+    else:
+        sentence = f"{fault} The reply stays on this page only and is not in your history."
+        yield NotSaved(sentence, reply.kept.text, reply.drafts)
+
+
+async def _drafts(request: TurnRequest, services: Services, made: "_Made") -> AsyncGenerator[TurnEvent, None]:
+    """Generate, score, and write again while the score is low. Fills `made` as it goes, so that a Stop loses nothing."""
+    history = await services.store.history(request.conversation_id)
+    turns = [(item.message, item.reply) for item in history]
+    guidance: str | None = None
+    for number in range(1, MOST_DRAFTS + 1):
+        prompt = build_prompt(
+            request.persona,
+            request.strategy,
+            turns,
+            request.text,
+            guidance=services.library.guidance[guidance] if guidance else None,
+            context_tokens=request.model.context_tokens,
+        )
+        yield DraftStarted(number, guidance)
+        made.begin(request, prompt, number, guidance)
+        async with aclosing(services.models.stream(request.model, prompt)) as stream:
+            async for item in stream:
+                match item:
+                    case Delta(text):
+                        made.add(text)
+                        yield Token(text)
+                    case Waiting():
+                        yield item
+                    case Usage():
+                        made.usage = item
+        made.end(DraftStatus.COMPLETE)
+        score = await asyncio.get_running_loop().run_in_executor(
+            services.scoring, services.scorer.score, request.text, made.drafts[-1].text
+        )
+        made.rate(score)
+        yield Scored(number, score)
+        if not request.auto_improve or score.empathy is None or score.empathy >= request.threshold:
+            return
+        guidance = score.weakest
+
+
+@dataclass(slots=True)
+class _Made:
+    """What has been generated so far in this turn."""
+
+    drafts: list[DraftRecord] = field(default_factory=list)
+    usage: Usage | None = None
+    _open: DraftRecord | None = None
+    _pieces: list[str] = field(default_factory=list)
+    _began: float = 0.0
+    _first: float | None = None
+
+    def begin(self, request: TurnRequest, prompt: Prompt, number: int, guidance: str | None) -> None:
+        self._pieces, self._first, self.usage, self._began = [], None, None, time.perf_counter()
+        model = request.model
+        self._open = DraftRecord(
+            id=str(uuid.uuid4()),
+            number=number,
+            text="",
+            status=DraftStatus.COMPLETE,
+            kept=False,
+            guidance=guidance,
+            prompt_sha256=prompt.sha256,
+            model=model.id,
+            parameters={
+                "model": model.model,
+                "temperature": model.temperature,
+                "seed": model.seed,
+                "max_tokens": prompt.max_tokens,
+            },
+            first_token_seconds=None,
+            total_seconds=0.0,
+            prompt_tokens=None,
+            completion_tokens=None,
+            error=None,
+            score=None,
+            created_at=datetime.now(UTC),
+        )
+
+    def add(self, text: str) -> None:
+        if self._first is None:
+            self._first = time.perf_counter() - self._began
+        self._pieces.append(text)
+
+    def end(self, status: DraftStatus, error: str | None = None) -> None:
+        """Turn the open draft, if there is one, into a record."""
+        if self._open is None:
+            return
+        draft = replace(
+            self._open,
+            text=readable("".join(self._pieces)),
+            status=status,
+            first_token_seconds=self._first,
+            total_seconds=time.perf_counter() - self._began,
+            prompt_tokens=self.usage.prompt_tokens if self.usage else None,
+            completion_tokens=self.usage.completion_tokens if self.usage else None,
+            error=error,
+        )
+        self._open = None
+        self.drafts.append(draft)
+
+    def rate(self, score: EmpathyScore) -> None:
+        self.drafts[-1] = replace(self.drafts[-1], score=_score_record(score))
+
+    @property
+    def complete(self) -> list[DraftRecord]:
+        return [draft for draft in self.drafts if draft.status is DraftStatus.COMPLETE]
+
+    def reply(self, request: TurnRequest) -> ReplyRecord | None:
+        """All drafts with the best whole one kept: by Empathy, the earlier on a tie; without a whole one, the last."""
+        if not self.drafts:
+            return None
+        kept = max(self.complete, key=_rank, default=self.drafts[-1])
+        drafts = tuple(replace(draft, kept=draft is kept) for draft in self.drafts)
+        return ReplyRecord(
+            id=request.reply_id,
+            message_id=request.message_id,
+            persona=request.persona.id,
+            strategy=request.strategy.id,
+            drafts=drafts,
+            created_at=drafts[0].created_at,
+        )
+
+
+def _rank(draft: DraftRecord) -> float:
+    # A draft that could not be scored ranks below every score: it is kept only if there is nothing better.
+    return draft.score.empathy if draft.score and draft.score.empathy is not None else 0.0
+
+
+def _score_record(score: EmpathyScore) -> ScoreRecord:
+    return ScoreRecord(
+        status=score.status.value,
+        reason=score.reason,
+        cognitive=score.cognitive,
+        emotional=score.emotional,
+        behavioral=score.behavioral,
+        empathy=score.empathy,
+        head_name=score.head_name,
+        head_sha256=score.head_sha256,
+        encoder_sha256=score.encoder_sha256,
+    )
+
+
+async def _open(request: TurnRequest, services: Services, outcome: Outcome) -> str | None:
+    """Write the message down. Returns None, or the sentence of the fault."""
+    now = datetime.now(UTC)
+    try:
+        await services.store.open_turn(
+            ConversationRecord(request.conversation_id, request.participant_id, request.persona.id, now),
+            MessageRecord(request.message_id, request.conversation_id, request.text, outcome, now),
+        )
+    except StoreError as error:
+        log.error("a message could not be stored: %s", type(error).__name__)
+        return str(error)
+    return None
+
+
+async def _close(request: TurnRequest, services: Services, outcome: Outcome, reply: ReplyRecord | None) -> str | None:
+    """Store how the turn ended, in one transaction. Returns None, or the sentence of the fault."""
+    try:
+        await services.store.close_turn(request.message_id, outcome, reply)
+    except StoreError as error:
+        log.error("a reply could not be stored: %s", type(error).__name__)
+        return str(error)
+    return None
