@@ -1,0 +1,223 @@
+"""Running turns, owned by the server and not by a browser tab.
+
+A turn runs to its end whether or not anybody looks: a closed tab's reply still reaches the database, and a reloaded tab
+finds the turn here and sees the rest. Each turn keeps one `View`, the sum of its events; any number of tabs follow it,
+each at its own pace, and a tab that missed events simply draws the newest view.
+"""
+
+import asyncio
+import logging
+import secrets
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from contextlib import aclosing
+from dataclasses import dataclass, field
+
+from chat_app.records import (
+    CrisisShown,
+    DraftStarted,
+    Failed,
+    Finished,
+    NotSaved,
+    Refused,
+    Scored,
+    Token,
+    TurnEvent,
+    TurnRequest,
+    Waiting,
+)
+from scorer.records import EmpathyScore
+
+FLUSH_SECONDS = 0.08
+"""Pause between two drawings of growing text. Unpaced, 2,000 tokens kept a browser busy for 32 s."""
+HEARTBEAT_SECONDS = 1.0
+"""A follower wakes at least this often, to notice that its browser has reconnected."""
+
+Events = AsyncGenerator[TurnEvent, None]
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Stopped:
+    """The person pressed Stop; what had arrived is kept and stored as a stopped draft."""
+
+
+@dataclass(frozen=True, slots=True)
+class Crashed:
+    """A fault of our own. `reference` stands in the log beside the exception's type, and nothing else does."""
+
+    reference: str
+
+
+End = CrisisShown | Refused | Failed | Finished | NotSaved | Stopped | Crashed
+
+
+@dataclass(slots=True)
+class View:
+    """What a page should show of one turn right now."""
+
+    version: int = 0
+    """Grows with every event."""
+    stage: int = 0
+    """Grows with every event that must be drawn at once: all but the second and later tokens of a draft."""
+    ahead: int = 0
+    """Calls that the model serves first; 0 once a draft has its first token."""
+    number: int = 0
+    """The current draft; 0 before the first."""
+    guidance: str | None = None
+    """Component that the current draft aims at; None for the first."""
+    text: str = ""
+    """The current draft's text so far."""
+    scores: dict[int, EmpathyScore] = field(default_factory=dict)
+    """By draft number, as they come."""
+    texts: dict[int, str] = field(default_factory=dict)
+    """The drafts that have been scored, by number."""
+    end: End | None = None
+
+    def take(self, event: TurnEvent) -> None:
+        """Add one event."""
+        self.version += 1
+        match event:
+            case Token(text):
+                if not self.text:
+                    self.stage += 1
+                self.text += text
+                self.ahead = 0
+                return
+            case Waiting(ahead):
+                self.ahead = ahead
+            case DraftStarted(number, guidance):
+                self.number, self.guidance, self.text, self.ahead = number, guidance, "", 0
+            case Scored(number, score):
+                self.scores[number], self.texts[number] = score, self.text
+            case _:
+                self.finish(event)
+        self.stage += 1
+
+    def finish(self, end: End) -> None:
+        """Mark the turn as over."""
+        self.version += 1
+        self.stage += 1
+        self.end = end
+
+
+class LiveTurn:
+    """One running turn and those who follow it."""
+
+    def __init__(self, request: TurnRequest) -> None:
+        self.request = request
+        self.view = View()
+        self._wakers: set[asyncio.Event] = set()
+        self._task: asyncio.Task[None] | None = None
+
+    def start(self, events: Callable[[TurnRequest], Events], done: Callable[[], None]) -> None:
+        """Begin; `done` is called once, when the last event has been taken and stored."""
+        self._task = asyncio.get_running_loop().create_task(self._run(events))
+        self._task.add_done_callback(lambda _: done())
+
+    async def stop(self) -> None:
+        """Stop writing, and return when what had arrived is stored. Harmless on a turn that is over."""
+        if self._task is not None and not self._task.done():
+            self._task.cancel()
+        await self.wait()
+
+    async def wait(self) -> None:
+        """Return when the turn is over; never raises what ended it."""
+        if self._task is not None:
+            await asyncio.wait([self._task])
+
+    async def views(self) -> AsyncIterator[View]:
+        """The newest view, again and again: the first token, scores and the end at once, growing text in steps of
+        FLUSH_SECONDS, and an unchanged view every HEARTBEAT_SECONDS. Ends after the view whose `end` is set.
+        """
+        wake = asyncio.Event()
+        self._wakers.add(wake)
+        try:
+            while True:
+                wake.clear()
+                version, stage = self.view.version, self.view.stage
+                yield self.view
+                if self.view.end is not None:
+                    if self.view.version != version:
+                        yield self.view
+                    return
+                await self._pause(wake, version, stage)
+        finally:
+            self._wakers.discard(wake)
+
+    async def _pause(self, wake: asyncio.Event, version: int, stage: int) -> None:
+        loop = asyncio.get_running_loop()
+        started = loop.time()
+        while self.view.stage == stage:
+            limit = FLUSH_SECONDS if self.view.version != version else HEARTBEAT_SECONDS
+            remaining = started + limit - loop.time()
+            if remaining <= 0:
+                return
+            try:
+                await asyncio.wait_for(wake.wait(), remaining)
+            except TimeoutError:
+                continue
+            wake.clear()
+
+    async def _run(self, events: Callable[[TurnRequest], Events]) -> None:
+        try:
+            async with aclosing(events(self.request)) as stream:
+                async for event in stream:
+                    self.view.take(event)
+                    self._wake()
+        except asyncio.CancelledError:
+            # Stop, or the server going down. The generator has stored what had arrived before it let this through.
+            if self.view.end is None:
+                self.view.finish(Stopped())
+        except Exception as error:  # the boundary: a fault of ours must end on the page, without its text
+            reference = secrets.token_hex(4)
+            log.error("turn failed, reference %s: %s", reference, type(error).__name__)
+            self.view.finish(Crashed(reference))
+        else:
+            if self.view.end is None:
+                self.view.finish(Stopped())
+        finally:
+            self._wake()
+
+    def _wake(self) -> None:
+        for wake in self._wakers:
+            wake.set()
+
+
+class Hub:
+    """All running turns, at most one per conversation."""
+
+    def __init__(self) -> None:
+        self._turns: dict[str, LiveTurn] = {}
+
+    def running(self, conversation_id: str) -> LiveTurn | None:
+        """The turn that is being written in a conversation, if any."""
+        return self._turns.get(conversation_id)
+
+    def begin(self, request: TurnRequest, events: Callable[[TurnRequest], Events]) -> LiveTurn | None:
+        """Start a turn, or return None when the conversation already has one (the lock of a second tab)."""
+        key = request.conversation_id
+        if key in self._turns:
+            return None
+        turn = self._turns[key] = LiveTurn(request)
+        turn.start(events, lambda: self._forget(key, turn))
+        return turn
+
+    async def stop(self, conversation_id: str, participant_id: str) -> None:
+        """Stop a person's own turn; anybody else's, or none, is left alone."""
+        turn = self._turns.get(conversation_id)
+        if turn is not None and turn.request.participant_id == participant_id:
+            await turn.stop()
+
+    async def stop_participant(self, participant_id: str) -> None:
+        """Stop all turns of one person, so that an erasure is not followed by one more row."""
+        own = [turn for turn in self._turns.values() if turn.request.participant_id == participant_id]
+        await asyncio.gather(*(turn.stop() for turn in own))
+
+    async def aclose(self) -> None:
+        """Stop every turn and wait until each has stored what had arrived."""
+        await asyncio.gather(*(turn.stop() for turn in list(self._turns.values())))
+
+    def _forget(self, key: str, turn: LiveTurn) -> None:
+        if self._turns.get(key) is turn:
+            del self._turns[key]
