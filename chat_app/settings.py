@@ -35,6 +35,9 @@ class Settings(BaseSettings):
     """Address to listen on. Loopback unless a proxy with TLS stands in front."""
     port: int = Field(default=8000, ge=1, le=65535)
     """TCP port of the page."""
+    public_host: str = ""
+    """Name by which browsers reach the page through a proxy, such as "chat.example.org". Requests for other names are
+    refused (loopback names always work)."""
     data_dir: Path = Path("var")
     """Folder of the database, the cookie secret and the page's own files."""
     cache_dir: Path = Field(default_factory=lambda: platformdirs.user_cache_path("heard"))

@@ -1,0 +1,106 @@
+"""`heard chat`: fetch the models, migrate the database, serve the page and say where it is."""
+
+import socket
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from chat_app.settings import Settings
+    from chat_app.weights import Weights
+
+app = typer.Typer()
+
+CLOSE_SECONDS = 3
+"""How long open pages may take to close after Ctrl-C."""
+
+
+class PortError(Exception):
+    """The address cannot be listened on; `str()` names it and the next step."""
+
+    exit_status = 2
+
+
+@app.command()
+def chat(
+    host: Annotated[str | None, typer.Option(help="Address to listen on instead of the setting's.")] = None,
+    port: Annotated[int | None, typer.Option(min=1, max=65535, help="Port instead of the setting's.")] = None,
+) -> None:
+    """Start the chat and print its address. Ctrl-C ends it."""
+    from chat_app.logs import set_up_logs
+    from chat_app.settings import load_settings
+
+    given = {name: value for name, value in (("host", host), ("port", port)) if value is not None}
+    settings = load_settings(**given)
+    set_up_logs()
+    # Before anything is fetched: a taken port should not cost a download first.
+    listener = listen_on(settings.host, settings.port)
+    try:
+        import asyncio
+
+        from chat_app.weights import ensure_weights
+
+        asyncio.run(serve(settings, ensure_weights(settings.cache_dir), listener))
+    except KeyboardInterrupt:
+        pass  # Ctrl-C is how this command ends
+    finally:
+        listener.close()
+
+
+def listen_on(host: str, port: int) -> socket.socket:
+    """A socket bound to the address, not yet listening. Raises PortError."""
+    import errno
+
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+    except OSError as error:
+        raise PortError(f'There is no address "{host}" on this machine. Use --host 127.0.0.1.') from error
+    listener = socket.socket(family, kind, protocol)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind(address)
+    except OSError as error:
+        listener.close()
+        if error.errno == errno.EADDRINUSE:
+            sentence = (
+                f"Port {port} on {host} is taken, perhaps by another heard. "
+                f"End that one, or choose another: heard chat --port {port + 1 if port < 65535 else port - 1}"
+            )
+        elif error.errno == errno.EACCES:
+            sentence = f"Port {port} needs more rights than this user has. Choose one above 1023: --port 8000"
+        else:
+            sentence = f"Cannot listen on {host}, port {port} ({error.strerror}). Use --host 127.0.0.1."
+        raise PortError(sentence) from error
+    return listener
+
+
+async def serve(settings: "Settings", weights: "Weights", listener: socket.socket) -> None:
+    """Serve until a signal comes. Raises the plain faults of `open_services` and `create_app` before it serves."""
+    import uvicorn
+
+    from chat_app.server import create_app
+    from chat_app.services import open_services
+
+    class Announcing(uvicorn.Server):
+        """Says where the page is, once it can be opened."""
+
+        async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+            await super().startup(sockets)
+            if self.started:
+                typer.echo(f"heard is ready at {address_of(settings.host, settings.port)}")
+
+    async with open_services(settings, weights) as services:
+        config = uvicorn.Config(
+            create_app(settings, services),
+            log_config=None,  # set_up_logs has done it
+            access_log=False,  # it would hold addresses
+            server_header=False,
+            timeout_graceful_shutdown=CLOSE_SECONDS,
+        )
+        await Announcing(config).serve(sockets=[listener])
+
+
+def address_of(host: str, port: int) -> str:
+    """The URL to open in a browser on this machine."""
+    shown = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)
+    return f"http://[{shown}]:{port}" if ":" in shown else f"http://{shown}:{port}"

@@ -1,0 +1,60 @@
+"""How the server is, kept in memory so that `/health` answers at once, however busy the database or the model is."""
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from chat_app.logs import kind_and_place
+from chat_app.services import Services
+from db.store import StoreError
+
+CHECK_SECONDS = 5.0
+"""Between two looks at the database."""
+NOBODY = "00000000-0000-0000-0000-000000000000"
+
+log = logging.getLogger(__name__)
+
+
+class Health:
+    """State of model, database and scorer; starts the engine in the background, so that pages work meanwhile."""
+
+    def __init__(self, services: Services) -> None:
+        self._services = services
+        self._model = "starting"
+        self._database = "ok"  # it has just been migrated
+
+    def state(self) -> dict[str, str]:
+        """`status` is "ok", "starting" (the model still loads) or "degraded"; the others say which part."""
+        parts = {"model": self._model, "database": self._database, "scorer": "ready"}
+        failed = "failed" in parts.values()
+        return {"status": "degraded" if failed else "starting" if self._model == "starting" else "ok", **parts}
+
+    @asynccontextmanager
+    async def watching(self) -> AsyncIterator[None]:
+        """Start the engine and look at the database from time to time, while the server runs."""
+        tasks = [asyncio.create_task(self._start_engine()), asyncio.create_task(self._watch_database())]
+        try:
+            yield
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _start_engine(self) -> None:
+        try:
+            await self._services.engine.start()
+        except Exception as error:  # noqa: BLE001 - a task's boundary: other models still work, and /health tells it
+            self._model = "failed"
+            log.error("The embedded model did not start: %s", kind_and_place(type(error), error.__traceback__))
+        else:
+            self._model = "ready"
+
+    async def _watch_database(self) -> None:
+        while True:
+            try:
+                await self._services.store.participant(NOBODY)
+                self._database = "ok"
+            except StoreError:
+                self._database = "failed"
+            await asyncio.sleep(CHECK_SECONDS)

@@ -1,0 +1,143 @@
+"""Who a visitor is: a random UUID in a signed cookie, and nothing else (no login, no name, no address).
+
+The signature (itsdangerous, HMAC) is what keeps one person from asking for another's data: an id that was not
+signed here counts as no id at all.
+"""
+
+import hashlib
+import hmac
+import os
+import secrets
+import tempfile
+import uuid
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from http.cookies import CookieError, SimpleCookie
+from pathlib import Path
+
+from itsdangerous import BadSignature, URLSafeSerializer
+
+VISITOR_COOKIE = "heard_visitor"
+COUNTRY_COOKIE = "heard_country"
+CHAT_COOKIE = "access_token"
+"""Chainlit's own login cookie; it may also come in pieces named `access_token_0`, `access_token_1` ..."""
+SESSION_COOKIE = "X-Chainlit-Session-id"
+COOKIE_SECONDS = 365 * 24 * 3600
+
+_SECRET_BYTES = 32
+_SALT = "heard-visitor-1"
+
+
+class IdentityError(Exception):
+    """The secret behind the cookies cannot be read or made; `str()` names the file and the next step."""
+
+    exit_status = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """Signs and checks visitor ids with one secret of 32 bytes."""
+
+    secret: bytes
+
+    @classmethod
+    def load(cls, data_dir: Path) -> "Identity":
+        """Read `data_dir/secret`, or make it at the first start (mode 0600, whole or not at all).
+
+        Raises IdentityError when the file cannot be written or is not a secret of ours.
+        """
+        path = data_dir / "secret"
+        try:
+            data_dir.mkdir(parents=True, exist_ok=True)
+            if not path.exists():
+                _write_once(path, secrets.token_bytes(_SECRET_BYTES))
+            secret = bytes.fromhex(path.read_text(encoding="ascii").strip())
+        except OSError as error:
+            raise IdentityError(
+                f"Cannot read or write {path} ({error.strerror}). Give this user the right to write there, "
+                "or set data_dir to another folder."
+            ) from error
+        except ValueError as error:
+            raise IdentityError(_not_a_secret(path)) from error
+        if len(secret) != _SECRET_BYTES:
+            raise IdentityError(_not_a_secret(path))
+        return cls(secret)
+
+    def chat_secret(self) -> str:
+        """The key for Chainlit's own login token, 64 hex digits; derived, so that there is one secret to keep."""
+        return hmac.new(self.secret, b"chainlit-auth-1", hashlib.sha256).hexdigest()
+
+    def sign(self, participant_id: str) -> str:
+        """Cookie value for a participant."""
+        return self._serializer().dumps(participant_id)
+
+    def participant(self, cookie: str | None) -> str | None:
+        """The UUID in a cookie value, or None when it is absent, tampered with or not a UUID. Never raises."""
+        if not cookie:
+            return None
+        try:
+            value = self._serializer().loads(cookie)
+            return str(uuid.UUID(value)) if isinstance(value, str) else None
+        except (BadSignature, ValueError):
+            return None
+
+    def participant_from_headers(self, headers: Mapping[str, str]) -> str | None:
+        """The participant of a request, from its `cookie` header. Never raises."""
+        return self.participant(cookies_of(headers).get(VISITOR_COOKIE))
+
+    def _serializer(self) -> URLSafeSerializer:
+        return URLSafeSerializer(self.secret, salt=_SALT, signer_kwargs={"digest_method": hashlib.sha256})
+
+
+def new_participant() -> str:
+    """A fresh random id (UUID 4)."""
+    return str(uuid.uuid4())
+
+
+def cookies_of(headers: Mapping[str, str]) -> dict[str, str]:
+    """All cookies of a request's headers; a malformed header gives none. Never raises."""
+    raw = headers.get("cookie") or headers.get("Cookie") or ""
+    return dict(_pairs(raw))
+
+
+def country_from_headers(headers: Mapping[str, str], known: Mapping[str, str]) -> str | None:
+    """The country that the person chose for crisis numbers, if it is one of `known` (ISO code to name)."""
+    code = cookies_of(headers).get(COUNTRY_COOKIE, "")
+    return code if code in known else None
+
+
+def _pairs(raw: str) -> Iterator[tuple[str, str]]:
+    # One by one, because SimpleCookie drops the whole header at the first cookie it dislikes, and cookies of other
+    # programs on the same loopback name arrive here too.
+    for part in raw.split(";"):
+        try:
+            for name, morsel in SimpleCookie(part.strip()).items():
+                yield name, morsel.value
+        except CookieError:
+            continue
+
+
+def _write_once(path: Path, secret: bytes) -> None:
+    """Write in full beside, then link into place: of two servers starting at once, both end up with one secret."""
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=".secret-")  # mkstemp makes it 0600
+    try:
+        with os.fdopen(handle, "w", encoding="ascii") as file:
+            file.write(secret.hex() + "\n")
+            file.flush()
+            os.fsync(file.fileno())
+        try:
+            os.link(name, path)
+        except FileExistsError:
+            pass  # the other server was first; its secret counts
+        except OSError:
+            os.replace(name, path)  # a file system without hard links
+            return
+    finally:
+        Path(name).unlink(missing_ok=True)
+
+
+def _not_a_secret(path: Path) -> str:
+    return (
+        f"{path} does not hold a secret of this program. Move it away and start again; "
+        "visitors then count as new, and can no longer reach what they stored."
+    )

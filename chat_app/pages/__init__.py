@@ -1,0 +1,1 @@
+"""The pages around the chat: notice and consent, crisis help, a person's own data. They work without JavaScript."""

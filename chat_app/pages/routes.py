@@ -1,0 +1,215 @@
+"""The routes of the pages around the chat. Each takes the participant from the signed cookie and from nowhere else."""
+
+import json
+from collections.abc import Awaitable, Callable, Sequence
+from datetime import UTC, datetime
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Form, Request
+from fastapi.responses import HTMLResponse, RedirectResponse, Response
+from starlette.concurrency import run_in_threadpool
+
+from chat_app import safety
+from chat_app.identity import (
+    CHAT_COOKIE,
+    COOKIE_SECONDS,
+    COUNTRY_COOKIE,
+    SESSION_COOKIE,
+    VISITOR_COOKIE,
+    Identity,
+    country_from_headers,
+    new_participant,
+)
+from chat_app.pages.notice import from_markdown, notice, templates
+from chat_app.services import Services
+from db.records import ConsentRecord
+
+CHAT = "/chat/"
+
+CloseChats = Callable[[str], Awaitable[None]]
+"""Ends every open chat of one participant and returns when nothing of it can write any more."""
+
+ADULT = "Please tick that you are 18 or older. If you are younger, this chat is not for you, and the numbers are."
+RESEARCH = "Please answer the question about research. Both answers open the chat."
+COUNTRY = "Please choose a country from the list, or none."
+ANSWER = "Please use one of the two buttons to say whether you want to use the chat."
+STALE = "The notice changed while this page was open. Please read it again and answer once more."
+
+
+def page(name: str, status: int = 200, *, here: str = "", **values: Any) -> HTMLResponse:
+    """One rendered template. No page here is cached, because each depends on a cookie."""
+    html = templates().get_template(name).render(here=here, **values)
+    return HTMLResponse(html, status, headers={"Cache-Control": "no-store"})
+
+
+def fault_page(status: int, title: str, sentence: str) -> HTMLResponse:
+    """A plain page for something that went wrong."""
+    return page("fault.html", status, title=title, sentence=sentence)
+
+
+def page_routes(services: Services, identity: Identity, close_chats: CloseChats) -> APIRouter:
+    """`/`, `/consent`, `/help`, `/you`, `/you/export`, `/you/erase`."""
+    router = APIRouter()
+    store = services.store
+    shown = notice(services.settings.persona_word)
+    countries = dict(safety.countries())
+
+    def country_of(request: Request) -> str | None:
+        return country_from_headers(request.headers, countries)
+
+    def numbers(country: str | None) -> Any:
+        return from_markdown(safety.handoff(country))
+
+    async def consent_of(request: Request) -> ConsentRecord | None:
+        participant = identity.participant_from_headers(request.headers)
+        return await store.latest_consent(participant) if participant else None
+
+    def questions(
+        stored: ConsentRecord | None, answers: dict[str, Any], problems: Sequence[tuple[str, str]] = ()
+    ) -> HTMLResponse:
+        return page(
+            "consent.html",
+            422 if problems else 200,
+            here="/",
+            notice=shown.html,
+            version=shown.version,
+            persona_word=services.settings.persona_word,
+            countries=safety.countries(),
+            stored=stored,
+            changing=stored is not None,
+            current=stored is not None and stored.version == shown.version,
+            answers=answers,
+            problems=problems,
+        )
+
+    @router.get("/")
+    async def first_page(request: Request) -> Response:
+        stored = await consent_of(request)
+        if stored and stored.chat and stored.version == shown.version:
+            return RedirectResponse(CHAT, 303)
+        return questions(stored, {"adult": False, "research": "", "country": country_of(request)})
+
+    @router.get("/consent")
+    async def change_answers(request: Request) -> Response:
+        stored = await consent_of(request)
+        # Nothing is ticked at the first visit; later the page shows what was answered.
+        research = "" if stored is None else "yes" if stored.research else "no"
+        given = stored is not None and stored.chat
+        return questions(stored, {"adult": given, "research": research, "country": country_of(request)})
+
+    @router.post("/consent")
+    async def answer(
+        request: Request,
+        chat: Annotated[str, Form()] = "",
+        research: Annotated[str, Form()] = "",
+        adult: Annotated[str, Form()] = "",
+        country: Annotated[str, Form()] = "",
+        version: Annotated[str, Form()] = "",
+    ) -> Response:
+        stored = await consent_of(request)
+        if chat == "no":
+            response = await refuse(request, stored)
+        else:
+            problems = [
+                (field, sentence)
+                for field, wrong, sentence in (
+                    ("agree", chat != "yes", ANSWER),
+                    ("main", version != shown.version, STALE),
+                    ("adult", adult != "yes", ADULT),
+                    ("research", research not in ("yes", "no"), RESEARCH),
+                    ("country", bool(country) and country not in countries, COUNTRY),
+                )
+                if wrong
+            ]
+            if problems:
+                return questions(stored, {"adult": adult == "yes", "research": research, "country": country}, problems)
+            response = await accept(request, research == "yes")
+        if country in countries:
+            response.set_cookie(COUNTRY_COOKIE, country, COOKIE_SECONDS, httponly=True, samesite="lax")
+        elif chat == "yes":
+            response.delete_cookie(COUNTRY_COOKIE)
+        return response
+
+    async def accept(request: Request, research: bool) -> Response:
+        participant = identity.participant_from_headers(request.headers) or new_participant()
+        await store.ensure_participant(participant)
+        await store.save_consent(ConsentRecord(participant, shown.version, True, research, datetime.now(UTC)))
+        response = RedirectResponse(CHAT, 303)
+        response.set_cookie(
+            VISITOR_COOKIE, identity.sign(participant), COOKIE_SECONDS, httponly=True, samesite="lax"
+        )
+        return response
+
+    async def refuse(request: Request, stored: ConsentRecord | None) -> Response:
+        # Somebody who never agreed leaves no trace. A withdrawal is stored, since it must outlive this request.
+        if stored:
+            await store.save_consent(
+                ConsentRecord(stored.participant_id, shown.version, False, False, datetime.now(UTC))
+            )
+            await close_chats(stored.participant_id)
+        return page("declined.html", stored=stored is not None, numbers=numbers(country_of(request)))
+
+    @router.get("/help")
+    async def crisis_help(request: Request, country: str = "") -> Response:
+        chosen = country if country in countries else None if country else country_of(request)
+        return page(
+            "help.html", here="/help", country=chosen, countries=safety.countries(), numbers=numbers(chosen)
+        )
+
+    async def own_data(request: Request, problem: str | None = None) -> Response:
+        participant = identity.participant_from_headers(request.headers)
+        known = participant and await store.participant(participant)
+        if not participant or not known:
+            return page("you.html", here="/you", counts=[])
+        counts = counted(await store.export_participant(participant))
+        return page(
+            "you.html",
+            422 if problem else 200,
+            here="/you",
+            counts=counts,
+            consent=known.consent,
+            problem=problem,
+        )
+
+    @router.get("/you")
+    async def your_data(request: Request) -> Response:
+        return await own_data(request)
+
+    @router.get("/you/export")
+    async def export(request: Request) -> Response:
+        participant = identity.participant_from_headers(request.headers)
+        if not participant or not await store.participant(participant):
+            return fault_page(404, "Nothing to download", "Nothing is stored for this browser.")
+        stored = await store.export_participant(participant)
+        body = await run_in_threadpool(json.dumps, stored, ensure_ascii=True, indent=2)
+        name = f"heard-my-data-{datetime.now(UTC):%Y-%m-%d}.json"
+        return Response(
+            body,
+            media_type="application/json",
+            headers={"Content-Disposition": f'attachment; filename="{name}"', "Cache-Control": "no-store"},
+        )
+
+    @router.post("/you/erase")
+    async def erase(request: Request, sure: Annotated[str, Form()] = "") -> Response:
+        participant = identity.participant_from_headers(request.headers)
+        if not participant:
+            return await own_data(request)
+        if sure != "yes":
+            return await own_data(request, "Nothing was erased. Tick the box below first, then press the button.")
+        # Chats end first: a reply that is still being written would put rows back after they are gone.
+        await close_chats(participant)
+        removed = {name: number for name, number in (await store.erase_participant(participant)).items() if number}
+        response = page("erased.html", here="/you", removed=removed, total=sum(removed.values()))
+        for name in (VISITOR_COOKIE, COUNTRY_COOKIE, SESSION_COOKIE):
+            response.delete_cookie(name)
+        for name in request.cookies:
+            if name == CHAT_COOKIE or name.startswith(f"{CHAT_COOKIE}_"):
+                response.delete_cookie(name)
+        return response
+
+    return router
+
+
+def counted(stored: dict[str, Any]) -> list[tuple[str, int]]:
+    """The rows in an export by kind, those with rows only: `[("messages", 3), ...]`."""
+    return [(name.replace("_", " "), len(rows)) for name, rows in stored.items() if isinstance(rows, list) and rows]
