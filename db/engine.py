@@ -1,0 +1,164 @@
+"""One engine for everything that is stored: SQLite in WAL mode by default, PostgreSQL by its URL."""
+
+import asyncio
+import os
+from pathlib import Path
+from typing import Any
+
+from alembic import command
+from alembic.config import Config
+from alembic.runtime.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from alembic.util.exc import CommandError
+from sqlalchemy import Connection, event, text
+from sqlalchemy.engine import URL, make_url
+from sqlalchemy.exc import ArgumentError, SQLAlchemyError
+from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
+from tenacity import AsyncRetrying, retry_if_exception, stop_after_delay, wait_random
+
+from db.errors import StoreBusy, StoreError, StoreUnavailable, translate
+
+BEGIN = "heard_begin"
+"""Execution option: how a transaction on SQLite begins. WRITE takes the lock at once; NONE is for statements that
+may not stand in a transaction."""
+READ, WRITE, NONE = "BEGIN", "BEGIN IMMEDIATE", ""
+
+_MIGRATIONS = Path(__file__).parent / "migrations"
+_MIGRATION_SECONDS = 30.0
+_LOCK_KEY = 7_205_119_001
+"""Any fixed number: the advisory lock that keeps two migrating processes apart on PostgreSQL."""
+
+
+def create_engine(url: str, *, lock_seconds: float = 5.0) -> AsyncEngine:
+    """An engine for `sqlite+aiosqlite:///path` or `postgresql+asyncpg://...`.
+
+    A write waits up to `lock_seconds` for another process's lock. No connection is opened yet, and no table made: call
+    `upgrade` first. Raises StoreUnavailable for a URL that is none.
+    """
+    parsed = _parse(url)
+    # Errors never carry parameters: they are people's words.
+    options: dict[str, Any] = {"hide_parameters": True, "pool_timeout": max(lock_seconds, 1.0)}
+    if parsed.get_backend_name() == "sqlite":
+        engine = create_async_engine(parsed, connect_args={"timeout": lock_seconds}, **options)
+        _prepare_sqlite(engine)
+        return engine
+    server_settings = {"lock_timeout": str(int(lock_seconds * 1000)), "application_name": "heard"}
+    return create_async_engine(
+        parsed, connect_args={"server_settings": server_settings}, pool_pre_ping=True, **options
+    )
+
+
+def _parse(url: str) -> URL:
+    try:
+        return make_url(url)
+    except ArgumentError:
+        pass
+    raise StoreUnavailable(
+        "The database's address is not one: it reads sqlite+aiosqlite:///path or postgresql+asyncpg://user@host/name. "
+        "Mend `database_url`."
+    )
+
+
+def _prepare_sqlite(engine: AsyncEngine) -> None:
+    @event.listens_for(engine.sync_engine, "connect")
+    def _on_connect(connection: Any, _record: object) -> None:
+        # The driver's own BEGIN is deferred, and a read that becomes a write fails at once when somebody else has
+        # written meanwhile. We begin ourselves (below), so writers queue up for the lock instead.
+        connection.isolation_level = None
+        cursor = connection.cursor()
+        for pragma in ("foreign_keys = ON", "synchronous = NORMAL", "secure_delete = ON", "journal_size_limit = 0"):
+            cursor.execute(f"PRAGMA {pragma}")
+        cursor.close()
+
+    @event.listens_for(engine.sync_engine, "begin")
+    def _on_begin(connection: Connection) -> None:
+        if begin := connection.get_execution_options().get(BEGIN, READ):
+            connection.exec_driver_sql(begin)
+
+
+def upgrade_sync(url: str) -> None:
+    """`upgrade` for code that has no event loop running."""
+    asyncio.run(upgrade(url))
+
+
+async def upgrade(url: str) -> None:
+    """Bring the database to the newest migration, making it (and the file's folder) if there is none.
+
+    Does nothing, and needs no right to write, when it is there already. Two processes may call it at once: one
+    migrates, the other waits. All of it is one transaction. Raises StoreError with a plain sentence.
+    """
+    engine = create_engine(url, lock_seconds=_MIGRATION_SECONDS)
+    failure: StoreError
+    try:
+        _make_file(engine.url)
+        async with engine.connect() as connection:
+            current = await connection.run_sync(_current)
+        if current == _head():
+            return
+        if engine.dialect.name == "sqlite":
+            await _set_wal(engine)
+        async with engine.execution_options(**{BEGIN: WRITE}).begin() as connection:
+            if engine.dialect.name == "postgresql":
+                await connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _LOCK_KEY})
+            await connection.run_sync(_migrate)
+        return
+    except (SQLAlchemyError, OSError) as error:
+        failure = translate(error)
+    except CommandError:
+        failure = StoreUnavailable(
+            "The database was made by a newer version of heard. Install that version, or point `database_url` or "
+            "`data_dir` at another database."
+        )
+    finally:
+        await engine.dispose()
+    raise failure
+
+
+def _make_file(url: URL) -> None:
+    """Make the file before SQLite does, so that only its owner can read what people wrote."""
+    name = url.database
+    if url.get_backend_name() != "sqlite" or not name or name == ":memory:" or name.startswith("file:"):
+        return
+    path = Path(name)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if not path.exists():
+        os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+
+
+def _is_busy(error: BaseException) -> bool:
+    return isinstance(error, SQLAlchemyError) and isinstance(translate(error), StoreBusy)
+
+
+async def _set_wal(engine: AsyncEngine) -> None:
+    """WAL is a property of the file. Switching to it does not wait for locks by itself, so two starters take turns."""
+    patient = AsyncRetrying(
+        retry=retry_if_exception(_is_busy),
+        stop=stop_after_delay(_MIGRATION_SECONDS),
+        wait=wait_random(0.05, 0.2),
+        reraise=True,
+    )
+    async for attempt in patient:
+        with attempt:
+            async with engine.execution_options(**{BEGIN: NONE}).connect() as connection:
+                await connection.execute(text("PRAGMA journal_mode = WAL"))
+
+
+def _config() -> Config:
+    config = Config()
+    # ConfigParser would take a % in the path for its own.
+    config.set_main_option("script_location", str(_MIGRATIONS).replace("%", "%%"))
+    return config
+
+
+def _head() -> str | None:
+    return ScriptDirectory.from_config(_config()).get_current_head()
+
+
+def _current(connection: Connection) -> str | None:
+    return MigrationContext.configure(connection).get_current_revision()
+
+
+def _migrate(connection: Connection) -> None:
+    config = _config()
+    config.attributes["connection"] = connection
+    command.upgrade(config, "head")

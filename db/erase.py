@@ -1,0 +1,87 @@
+"""Erasing: rows of ours and of the page's history in one transaction, then what SQLite's own files still hold."""
+
+import logging
+
+from sqlalchemy import ColumnElement, Table, delete, or_, select, text
+from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession
+
+from db.engine import BEGIN, NONE
+from db.history_tables import ELEMENTS, FEEDBACKS, STEPS, THREADS, USERS
+from db.tables import Base, ConversationRow
+
+log = logging.getLogger(__name__)
+
+_OURS = Base.metadata.tables
+Condition = ColumnElement[bool]
+
+
+async def delete_participant_rows(session: AsyncSession, participant_id: str) -> tuple[dict[str, int], set[str]]:
+    """Delete all rows of a person. Gives the rows removed by table, and the ids of conversations and threads."""
+    users = select(USERS.c.id).where(USERS.c.identifier == participant_id)
+    thread = or_(THREADS.c.userId.in_(users), THREADS.c.userIdentifier == participant_id)
+    owned = ConversationRow.participant_id == participant_id
+    ids = set(await session.scalars(select(ConversationRow.id).where(owned)))
+    ids |= set(await session.scalars(select(THREADS.c.id).where(thread)))
+    removed = await _delete_conversations(session, owned, thread)
+    consent, participant = _OURS["consent"], _OURS["participant"]
+    removed["consent"] = await _delete(session, consent, consent.c.participant_id == participant_id)
+    removed["participant"] = await _delete(session, participant, participant.c.id == participant_id)
+    removed["users"] = await _delete(session, USERS, USERS.c.identifier == participant_id)
+    return removed, ids
+
+
+async def delete_conversation_rows(session: AsyncSession, conversation_id: str) -> dict[str, int]:
+    """Delete one conversation, ours and the page's. Gives the rows removed by table."""
+    return await _delete_conversations(session, ConversationRow.id == conversation_id, THREADS.c.id == conversation_id)
+
+
+async def _delete_conversations(session: AsyncSession, owned: Condition, thread: Condition) -> dict[str, int]:
+    """Bottom up, though the foreign keys would cascade: so that each table's rows are counted."""
+    conversation, message, reply, draft, score = (
+        _OURS[name] for name in ("conversation", "message", "reply", "draft", "score")
+    )
+    conversations = select(conversation.c.id).where(owned)
+    messages = select(message.c.id).where(message.c.conversation_id.in_(conversations))
+    replies = select(reply.c.id).where(reply.c.message_id.in_(messages))
+    drafts = select(draft.c.id).where(draft.c.reply_id.in_(replies))
+    threads = select(THREADS.c.id).where(thread)
+    steps = select(STEPS.c.id).where(STEPS.c.threadId.in_(threads))
+    removed: dict[str, int] = {}
+    for table, condition in (
+        (score, score.c.draft_id.in_(drafts)),
+        (draft, draft.c.reply_id.in_(replies)),
+        (reply, reply.c.message_id.in_(messages)),
+        (message, message.c.conversation_id.in_(conversations)),
+        (conversation, owned),
+        (FEEDBACKS, or_(FEEDBACKS.c.forId.in_(steps), FEEDBACKS.c.threadId.in_(threads))),
+        (ELEMENTS, ELEMENTS.c.threadId.in_(threads)),
+        (STEPS, STEPS.c.threadId.in_(threads)),
+        (THREADS, thread),
+    ):
+        removed[table.name] = await _delete(session, table, condition)
+    return removed
+
+
+async def _delete(session: AsyncSession, table: Table, condition: Condition) -> int:
+    result = await session.execute(delete(table).where(condition))
+    return int(result.rowcount)  # type: ignore[attr-defined]
+
+
+async def scrub(engine: AsyncEngine) -> bool:
+    """Move SQLite's write-ahead file into the database and cut it to nothing: it still holds what was erased.
+
+    The rows themselves were overwritten as they were deleted (`PRAGMA secure_delete`). Waits `lock_seconds` for
+    readers; False (and a warning) if they stayed, and then the next start or erasure does it. True without a need
+    on PostgreSQL, whose server reclaims deleted rows by its own autovacuum.
+    """
+    if engine.dialect.name != "sqlite":
+        return True
+    try:
+        async with engine.execution_options(**{BEGIN: NONE}).connect() as connection:
+            busy = bool((await connection.execute(text("PRAGMA wal_checkpoint(TRUNCATE)"))).scalar_one())
+    except SQLAlchemyError:
+        busy = True  # the rows are gone either way, so this is no failure of the erasure
+    if busy:
+        log.warning("Erased text may stay in the database's -wal file until heard starts again or erases again.")
+    return not busy

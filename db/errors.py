@@ -1,0 +1,111 @@
+"""What a write can die of, as sentences for people, and how a driver's error becomes one of them.
+
+Nothing here carries SQL, parameters or the driver's text: those can hold a person's words.
+"""
+
+import re
+
+from sqlalchemy.exc import DBAPIError, IntegrityError, SQLAlchemyError, StatementError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
+
+
+class StoreError(Exception):
+    """The database did not do what was asked; `str()` is a plain sentence with the next step.
+
+    `rule` is the name of the constraint that refused a record, for whoever has to find the fault; else None.
+    """
+
+    sentence = "The database could not do this just now. Please try again; if it stays so, tell whoever runs this page."
+
+    def __init__(self, sentence: str | None = None, *, rule: str | None = None) -> None:
+        super().__init__(sentence or self.sentence)
+        self.rule = rule
+
+
+class StoreBusy(StoreError):
+    """Another process held the database for longer than the wait that the settings allow."""
+
+    sentence = "The database is busy with another program. Please wait a moment and try again."
+
+
+class StoreReadOnly(StoreError):
+    """The file, its folder or the session may not be written."""
+
+    sentence = "The database is read-only, so nothing can be saved. Whoever runs this page must make its file writable."
+
+
+class StoreFull(StoreError):
+    """No room on the disk, or the database has reached its size limit."""
+
+    sentence = "There is no room left to save anything. Whoever runs this page needs to free disk space."
+
+
+class StoreUnavailable(StoreError):
+    """The file cannot be opened or is not a database, or the server cannot be reached."""
+
+    sentence = (
+        "The database cannot be opened. Whoever runs this page needs to check the database's address (`database_url`, "
+        "`data_dir`) and run `heard db upgrade`."
+    )
+
+
+class StoreGone(StoreError):
+    """What the write belongs to has been erased; nothing was written, so nothing comes back."""
+
+    sentence = "This conversation has been erased, so nothing more of it was saved. Start a new chat to go on."
+
+
+class StoreDenied(StoreError):
+    """The conversation belongs to another participant."""
+
+    sentence = "This conversation belongs to another visitor. Start a new chat to go on."
+
+
+class StoreDuplicate(StoreError):
+    """The message has been stored before, or has another reply already."""
+
+    sentence = "This message has been received already. Reload the page to see its reply."
+
+
+_SQLITE = {5: StoreBusy, 6: StoreBusy, 8: StoreReadOnly, 13: StoreFull, 11: StoreUnavailable, 14: StoreUnavailable,
+           26: StoreUnavailable}
+"""Primary result codes of SQLite (https://sqlite.org/rescode.html)."""
+
+_POSTGRES = {"55P03": StoreBusy, "40001": StoreBusy, "40P01": StoreBusy, "57014": StoreBusy, "53300": StoreBusy,
+             "25006": StoreReadOnly, "42501": StoreReadOnly, "53100": StoreFull}
+"""SQLSTATE codes (PostgreSQL manual, appendix A). Classes 08, 28, 3D and 57P: no server to talk to."""
+
+
+def translate(error: SQLAlchemyError | OSError) -> StoreError:
+    """The StoreError for a failure of SQLAlchemy or of the network.
+
+    Raise the result outside the `except` block, so that the original is not even kept as its context.
+    """
+    if isinstance(error, PoolTimeout):
+        return StoreBusy()
+    if isinstance(error, IntegrityError):
+        return StoreError(rule=_rule(error))
+    if isinstance(error, DBAPIError):
+        return _kind(error)()
+    if isinstance(error, StatementError):
+        return StoreError(rule=type(error.orig).__name__)
+    return StoreUnavailable() if isinstance(error, OSError) else StoreError()
+
+
+def _kind(error: DBAPIError) -> type[StoreError]:
+    code = getattr(error.orig, "sqlite_errorcode", None)
+    if isinstance(code, int):
+        return _SQLITE.get(code & 0xFF, StoreError)
+    state = str(getattr(error.orig, "sqlstate", None) or "")
+    if state[:2] in ("08", "28", "3D") or state.startswith("57P") or error.connection_invalidated:
+        return StoreUnavailable
+    return _POSTGRES.get(state, StoreError)
+
+
+def _rule(error: IntegrityError) -> str:
+    named = getattr(getattr(error.orig, "__cause__", None), "constraint_name", None)
+    if named:
+        return str(named)
+    # SQLite names a CHECK, or the columns of a UNIQUE, and never a value.
+    match = re.search(r"(\w+(?: \w+)?) constraint failed(?:: ([\w., ]+))?", str(error.orig))
+    return (match.group(2) or match.group(1)) if match else "unknown"

@@ -1,0 +1,1 @@
+"""Alembic migrations, packaged so that `db.engine.upgrade` works from any folder."""

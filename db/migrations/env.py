@@ -1,0 +1,16 @@
+"""Alembic's way in: the connection and its transaction come from `db.engine.upgrade` (or from a test)."""
+
+from alembic import context
+
+from db import history_tables  # noqa: F401 - its tables belong to the metadata too
+from db.tables import Base
+
+context.configure(
+    connection=context.config.attributes["connection"],
+    target_metadata=Base.metadata,
+    compare_type=True,
+    # SQLite can roll DDL back as long as we begin the transaction ourselves, which the engine does.
+    transactional_ddl=True,
+)
+with context.begin_transaction():
+    context.run_migrations()

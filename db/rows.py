@@ -1,0 +1,55 @@
+"""From records to rows and back."""
+
+from db.records import ConsentRecord, DraftRecord, DraftStatus, MessageRecord, Outcome, ReplyRecord, ScoreRecord
+from db.tables import ConsentRow, DraftRow, MessageRow, ReplyRow, ScoreRow
+
+_SCORE = ("status", "reason", "cognitive", "emotional", "behavioral", "empathy", "head_name", "head_sha256",
+          "encoder_sha256")
+_DRAFT = ("id", "number", "text", "kept", "guidance", "prompt_sha256", "model", "parameters", "first_token_seconds",
+          "total_seconds", "prompt_tokens", "completion_tokens", "error", "created_at")
+
+
+def reply_row(reply: ReplyRecord) -> ReplyRow:
+    """The reply with its drafts and their scores, ready to add to a session."""
+    return ReplyRow(
+        id=reply.id,
+        message_id=reply.message_id,
+        persona=reply.persona,
+        strategy=reply.strategy,
+        created_at=reply.created_at,
+        drafts=[_draft_row(draft) for draft in reply.drafts],
+    )
+
+
+def _draft_row(draft: DraftRecord) -> DraftRow:
+    score = ScoreRow(**{name: getattr(draft.score, name) for name in _SCORE}) if draft.score else None
+    return DraftRow(status=draft.status.value, score=score, **{name: getattr(draft, name) for name in _DRAFT})
+
+
+def reply_record(row: ReplyRow) -> ReplyRecord:
+    """A reply loaded with its drafts and scores."""
+    return ReplyRecord(
+        id=row.id,
+        message_id=row.message_id,
+        persona=row.persona,
+        strategy=row.strategy,
+        drafts=tuple(_draft_record(draft) for draft in row.drafts),
+        created_at=row.created_at,
+    )
+
+
+def _draft_record(row: DraftRow) -> DraftRecord:
+    score = ScoreRecord(**{name: getattr(row.score, name) for name in _SCORE}) if row.score else None
+    return DraftRecord(
+        status=DraftStatus(row.status), score=score, **{name: getattr(row, name) for name in _DRAFT}
+    )
+
+
+def message_record(row: MessageRow) -> MessageRecord:
+    """A message as it was written, with its present outcome."""
+    return MessageRecord(row.id, row.conversation_id, row.text, Outcome(row.outcome), row.created_at)
+
+
+def consent_record(row: ConsentRow) -> ConsentRecord:
+    """One answer to the notice."""
+    return ConsentRecord(row.participant_id, row.version, row.chat, row.research, row.given_at)

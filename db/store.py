@@ -1,0 +1,288 @@
+"""The store: every write of a turn, each in one transaction that raises, and the reads that a running chat needs.
+
+All methods are coroutines and raise `StoreError` (see `db/errors.py`), whose text may be shown to a person. Texts are
+cleaned on their way in (`db/text.py`), so no character in them can make a write fail. A write that has begun ends even
+if the caller is cancelled.
+"""
+
+from datetime import UTC, datetime
+from typing import Any
+
+from sqlalchemy import ColumnElement, func, select, update
+from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession
+from sqlalchemy.orm import selectinload
+
+from db.erase import delete_conversation_rows, delete_participant_rows, scrub
+from db.errors import StoreDenied, StoreDuplicate, StoreError, StoreGone
+from db.export import export_participant
+from db.records import (
+    ConsentRecord,
+    ConversationRecord,
+    DraftStatus,
+    HistoryItem,
+    MessageRecord,
+    Outcome,
+    Participant,
+    ReplyRecord,
+)
+from db.rows import consent_record, message_record, reply_record, reply_row
+from db.tables import ConsentRow, ConversationRow, DraftRow, MessageRow, ParticipantRow, ReplyRow
+from db.transaction import Result, Work, transact
+
+CLOSE_ATTEMPTS = 3
+"""How often the end of a turn is tried while the database is busy; each attempt waits `lock_seconds` by itself."""
+
+
+class Store:
+    """Reads and writes on one engine (`db.engine.create_engine`), whose database `upgrade` has brought to its head."""
+
+    def __init__(self, engine: AsyncEngine) -> None:
+        self.engine = engine
+        self._erased: set[str] = set()
+
+    async def _read(self, work: Work[Result]) -> Result:
+        return await transact(self.engine, work, write=False)
+
+    async def _write(self, work: Work[Result], *, attempts: int = 1) -> Result:
+        return await transact(self.engine, work, write=True, attempts=attempts)
+
+    def is_erased(self, conversation_id: str) -> bool:
+        """Whether this process has erased the conversation: what still streams in it must not write it anew."""
+        return conversation_id in self._erased
+
+    # People
+
+    async def ensure_participant(self, participant_id: str) -> None:
+        """Make the participant's row if there is none."""
+        await self._write(lambda session: _ensure_participant(session, participant_id))
+
+    async def save_consent(self, consent: ConsentRecord) -> None:
+        """Add an answer to the notice (and the participant, if new). Earlier answers stay; the newest counts."""
+
+        async def work(session: AsyncSession) -> None:
+            await _ensure_participant(session, consent.participant_id)
+            session.add(
+                ConsentRow(
+                    participant_id=consent.participant_id,
+                    version=consent.version,
+                    chat=consent.chat,
+                    research=consent.research,
+                    given_at=consent.given_at,
+                )
+            )
+
+        await self._write(work)
+
+    async def latest_consent(self, participant_id: str) -> ConsentRecord | None:
+        """The newest answer, or None for a person who has given none."""
+
+        return await self._read(lambda session: _latest_consent(session, participant_id))
+
+    async def participant(self, participant_id: str) -> Participant | None:
+        """The person and their newest consent, or None."""
+
+        async def work(session: AsyncSession) -> Participant | None:
+            row = await session.get(ParticipantRow, participant_id)
+            return Participant(row.id, row.created_at, await _latest_consent(session, row.id)) if row else None
+
+        return await self._read(work)
+
+    # Turns
+
+    async def open_turn(self, conversation: ConversationRecord, message: MessageRecord) -> None:
+        """Write a message before anything else happens with it, and its conversation if that is new.
+
+        Raises StoreBusy after `lock_seconds`; StoreGone when the participant has been erased; StoreDenied when the
+        conversation is another participant's; StoreDuplicate when a message with this id is there already.
+        """
+        if message.conversation_id != conversation.id:
+            raise ValueError("the message belongs to another conversation than the one given")
+
+        async def work(session: AsyncSession) -> None:
+            # The lock on the participant also keeps two tabs from taking the same position on PostgreSQL.
+            participant = await session.get(ParticipantRow, conversation.participant_id, with_for_update=True)
+            if participant is None:
+                raise StoreGone("Your data here has been erased. Open the first page to start anew.")
+            row = await session.get(ConversationRow, conversation.id)
+            if row is not None and row.participant_id != conversation.participant_id:
+                raise StoreDenied
+            if await session.get(MessageRow, message.id) is not None:
+                raise StoreDuplicate
+            if row is None:
+                session.add(
+                    ConversationRow(
+                        id=conversation.id,
+                        participant_id=conversation.participant_id,
+                        persona=conversation.persona,
+                        created_at=conversation.created_at,
+                    )
+                )
+                await session.flush()
+            last = await session.scalar(
+                select(func.max(MessageRow.position)).where(MessageRow.conversation_id == conversation.id)
+            )
+            session.add(
+                MessageRow(
+                    id=message.id,
+                    conversation_id=conversation.id,
+                    position=(last or 0) + 1,
+                    text=message.text,
+                    outcome=message.outcome.value,
+                    created_at=message.created_at,
+                )
+            )
+
+        await self._write(work)
+        self._erased.discard(conversation.id)
+
+    async def close_turn(self, message_id: str, outcome: Outcome, reply: ReplyRecord | None) -> None:
+        """Write how a message ended, and the reply with all its drafts and scores, if there is one.
+
+        Safe to call again with the same reply (or, without one, the same outcome): nothing happens then. Tried up to
+        CLOSE_ATTEMPTS times while the database is busy, then StoreBusy. Raises StoreGone, and writes nothing, when
+        the message has been erased meanwhile; StoreDuplicate when it has ended otherwise already. A turn marked as
+        interrupted may still be closed.
+        """
+        if outcome is Outcome.PENDING:
+            raise ValueError("a turn cannot be closed as pending")
+        if reply is not None and reply.message_id != message_id:
+            raise ValueError("the reply answers another message")
+        if reply is not None and sum(draft.kept for draft in reply.drafts) != 1:
+            raise ValueError("exactly one draft of a reply is kept")
+
+        async def work(session: AsyncSession) -> None:
+            message = await session.get(MessageRow, message_id, with_for_update=True)
+            if message is None:
+                raise StoreGone
+            stored = await session.scalar(select(ReplyRow.id).where(ReplyRow.message_id == message_id))
+            if stored is not None or message.outcome not in (Outcome.PENDING, Outcome.INTERRUPTED):
+                if message.outcome == outcome and stored == (reply.id if reply else None):
+                    return
+                raise StoreDuplicate("This message has ended already. Reload the page to see how.")
+            message.outcome = outcome.value
+            if reply is not None:
+                session.add(reply_row(reply))
+
+        await self._write(work, attempts=CLOSE_ATTEMPTS)
+
+    async def mark_interrupted(self) -> int:
+        """At start-up: every message still pending was cut off by the end of the process. Gives their number.
+
+        Also writes SQLite's side file into the database, so that nothing erased earlier lingers in it.
+        """
+
+        async def work(session: AsyncSession) -> int:
+            done = await session.execute(
+                update(MessageRow).where(MessageRow.outcome == Outcome.PENDING.value)
+                .values(outcome=Outcome.INTERRUPTED.value).returning(MessageRow.id)
+            )
+            return len(done.all())
+
+        marked = await self._write(work)
+        await scrub(self.engine)
+        return marked
+
+    # What a running chat reads
+
+    async def history(self, conversation_id: str, limit: int = 20) -> list[HistoryItem]:
+        """The last `limit` exchanges, oldest first: answered only, so never crisis, refused, broken or stopped ones."""
+
+        async def work(session: AsyncSession) -> list[HistoryItem]:
+            rows = await session.execute(
+                select(MessageRow.text, DraftRow.text)
+                .join(ReplyRow, ReplyRow.message_id == MessageRow.id)
+                .join(DraftRow, DraftRow.reply_id == ReplyRow.id)
+                .where(
+                    MessageRow.conversation_id == conversation_id,
+                    MessageRow.outcome == Outcome.ANSWERED.value,
+                    DraftRow.kept,
+                    DraftRow.status == DraftStatus.COMPLETE.value,
+                )
+                .order_by(MessageRow.position.desc())
+                .limit(limit)
+            )
+            return [HistoryItem(message, reply) for message, reply in reversed(rows.all())]
+
+        return await self._read(work)
+
+    async def messages(self, conversation_id: str) -> list[MessageRecord]:
+        """Every message of a conversation in order, with its outcome."""
+
+        async def work(session: AsyncSession) -> list[MessageRecord]:
+            rows = await session.scalars(
+                select(MessageRow).where(MessageRow.conversation_id == conversation_id).order_by(MessageRow.position)
+            )
+            return [message_record(row) for row in rows]
+
+        return await self._read(work)
+
+    async def reply(self, reply_id: str) -> ReplyRecord | None:
+        """One reply with its drafts and scores, or None."""
+        return next(iter(await self._replies(ReplyRow.id == reply_id)), None)
+
+    async def replies(self, conversation_id: str) -> dict[str, ReplyRecord]:
+        """Every reply of a conversation by the id of the message it answers, in order."""
+        found = await self._replies(MessageRow.conversation_id == conversation_id)
+        return {reply.message_id: reply for reply in found}
+
+    async def _replies(self, condition: ColumnElement[bool]) -> list[ReplyRecord]:
+        async def work(session: AsyncSession) -> list[ReplyRecord]:
+            rows = await session.scalars(
+                select(ReplyRow)
+                .join(MessageRow, MessageRow.id == ReplyRow.message_id)
+                .where(condition)
+                .order_by(MessageRow.position)
+                .options(selectinload(ReplyRow.drafts).selectinload(DraftRow.score))
+            )
+            return [reply_record(row) for row in rows]
+
+        return await self._read(work)
+
+    async def conversation_owner(self, conversation_id: str) -> str | None:
+        """The participant's id, or None when there is no such conversation."""
+
+        async def work(session: AsyncSession) -> str | None:
+            row = await session.get(ConversationRow, conversation_id)
+            return row.participant_id if row else None
+
+        return await self._read(work)
+
+    # A person's rights
+
+    async def export_participant(self, participant_id: str) -> dict[str, Any]:
+        """Everything stored about a person, JSON-able; see `db/export.py` for its shape."""
+        return await self._read(lambda session: export_participant(session, participant_id))
+
+    async def erase_participant(self, participant_id: str) -> dict[str, int]:
+        """Delete every row about a person, ours and the page history's; gives the rows removed by table.
+
+        One transaction; afterwards SQLite's files hold none of the words (deleted pages are overwritten). A reply that
+        streams meanwhile is not stored: its `close_turn` raises StoreGone. Files of elements are not the store's.
+        """
+        removed, conversations = await self._write(lambda session: delete_participant_rows(session, participant_id))
+        self._erased |= conversations
+        await scrub(self.engine)
+        return removed
+
+    async def delete_conversation(self, conversation_id: str) -> dict[str, int]:
+        """Delete one conversation and its thread in the page's history; gives the rows removed by table."""
+        self._erased.add(conversation_id)  # before the rows go, so that nothing slips in behind them
+        try:
+            removed = await self._write(lambda session: delete_conversation_rows(session, conversation_id))
+        except StoreError:
+            self._erased.discard(conversation_id)
+            raise
+        await scrub(self.engine)
+        return removed
+
+
+async def _latest_consent(session: AsyncSession, participant_id: str) -> ConsentRecord | None:
+    newest = select(ConsentRow).where(ConsentRow.participant_id == participant_id).order_by(ConsentRow.id.desc())
+    row = await session.scalar(newest.limit(1))
+    return consent_record(row) if row else None
+
+
+async def _ensure_participant(session: AsyncSession, participant_id: str) -> None:
+    if await session.get(ParticipantRow, participant_id) is None:
+        session.add(ParticipantRow(id=participant_id, created_at=datetime.now(UTC)))
+        await session.flush()

@@ -1,0 +1,162 @@
+"""Our own tables: who (participant, consent), what was said (conversation, message), what came back (reply, draft,
+score).
+
+Every foreign key cascades from participant down. The page's history has tables of its own (`history_tables.py`);
+a conversation and its thread there share one UUID.
+"""
+
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+
+from sqlalchemy import CheckConstraint, ForeignKey, Index, MetaData, UniqueConstraint, text
+from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column, relationship
+
+from db.columns import CleanText, JsonText, UtcDateTime
+from db.records import DraftStatus, Outcome
+
+NAMES = {
+    "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+    "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+    "ck": "ck_%(table_name)s_%(constraint_name)s",
+    "fk": "fk_%(table_name)s_%(column_0_N_name)s",
+    "pk": "pk_%(table_name)s",
+}
+
+
+def _one_of(column: str, values: type[StrEnum]) -> str:
+    return f"{column} IN ({', '.join(repr(value.value) for value in values)})"
+
+
+class Base(DeclarativeBase):
+    """All tables share this metadata; constraints have names so that a later migration can change them."""
+
+    metadata = MetaData(naming_convention=NAMES)
+    type_annotation_map = {str: CleanText, datetime: UtcDateTime, dict[str, Any]: JsonText}  # noqa: RUF012
+
+
+class ParticipantRow(Base):
+    """A pseudonymous person."""
+
+    __tablename__ = "participant"
+    id: Mapped[str] = mapped_column(primary_key=True)
+    created_at: Mapped[datetime]
+
+
+class ConsentRow(Base):
+    """One answer to one version of the notice; the row with the highest id counts."""
+
+    __tablename__ = "consent"
+    id: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)
+    participant_id: Mapped[str] = mapped_column(ForeignKey("participant.id", ondelete="CASCADE"), index=True)
+    version: Mapped[str]
+    chat: Mapped[bool]
+    research: Mapped[bool]
+    given_at: Mapped[datetime]
+
+
+class ConversationRow(Base):
+    """One thread of messages with one persona."""
+
+    __tablename__ = "conversation"
+    id: Mapped[str] = mapped_column(primary_key=True)
+    participant_id: Mapped[str] = mapped_column(ForeignKey("participant.id", ondelete="CASCADE"), index=True)
+    persona: Mapped[str]
+    created_at: Mapped[datetime]
+
+
+class MessageRow(Base):
+    """One message of a person; `position` counts from 1 in its conversation, because two times can be equal."""
+
+    __tablename__ = "message"
+    __table_args__ = (
+        UniqueConstraint("conversation_id", "position"),
+        CheckConstraint("position >= 1", name="position"),
+        CheckConstraint(_one_of("outcome", Outcome), name="outcome"),
+        Index("ix_message_pending", "outcome", sqlite_where=text("outcome = 'pending'"),
+              postgresql_where=text("outcome = 'pending'")),
+    )
+    id: Mapped[str] = mapped_column(primary_key=True)
+    conversation_id: Mapped[str] = mapped_column(ForeignKey("conversation.id", ondelete="CASCADE"))
+    position: Mapped[int]
+    text: Mapped[str]
+    outcome: Mapped[str]
+    created_at: Mapped[datetime]
+
+
+class ReplyRow(Base):
+    """The reply to one message: at most one each."""
+
+    __tablename__ = "reply"
+    __table_args__ = (UniqueConstraint("message_id"),)
+    id: Mapped[str] = mapped_column(primary_key=True)
+    message_id: Mapped[str] = mapped_column(ForeignKey("message.id", ondelete="CASCADE"))
+    persona: Mapped[str]
+    strategy: Mapped[str]
+    created_at: Mapped[datetime]
+    drafts: Mapped[list["DraftRow"]] = relationship(order_by="DraftRow.number", lazy="raise", passive_deletes=True)
+
+
+class DraftRow(Base):
+    """One generation. Seconds and counts are never negative; one draft of a reply is kept."""
+
+    __tablename__ = "draft"
+    __table_args__ = (
+        UniqueConstraint("reply_id", "number"),
+        CheckConstraint("number BETWEEN 1 AND 3", name="number"),
+        CheckConstraint(_one_of("status", DraftStatus), name="status"),
+        CheckConstraint("length(prompt_sha256) = 64", name="prompt_sha256"),
+        CheckConstraint("first_token_seconds >= 0", name="first_token_seconds"),
+        CheckConstraint("total_seconds >= 0", name="total_seconds"),
+        CheckConstraint("prompt_tokens >= 0", name="prompt_tokens"),
+        CheckConstraint("completion_tokens >= 0", name="completion_tokens"),
+        Index("uq_draft_kept", "reply_id", unique=True, sqlite_where=text("kept"), postgresql_where=text("kept")),
+    )
+    id: Mapped[str] = mapped_column(primary_key=True)
+    reply_id: Mapped[str] = mapped_column(ForeignKey("reply.id", ondelete="CASCADE"))
+    number: Mapped[int]
+    text: Mapped[str]
+    status: Mapped[str]
+    kept: Mapped[bool]
+    guidance: Mapped[str | None]
+    prompt_sha256: Mapped[str]
+    model: Mapped[str]
+    parameters: Mapped[dict[str, Any]]
+    first_token_seconds: Mapped[float | None]
+    total_seconds: Mapped[float]
+    prompt_tokens: Mapped[int | None]
+    completion_tokens: Mapped[int | None]
+    error: Mapped[str | None]
+    created_at: Mapped[datetime]
+    score: Mapped["ScoreRow | None"] = relationship(lazy="raise", passive_deletes=True, uselist=False)
+
+
+class ScoreRow(Base):
+    """The score of one draft: four numbers on 1..3 exactly when `status` is "scored", and otherwise none."""
+
+    __tablename__ = "score"
+    __table_args__ = (
+        CheckConstraint("cognitive BETWEEN 1 AND 3", name="cognitive"),
+        CheckConstraint("emotional BETWEEN 1 AND 3", name="emotional"),
+        CheckConstraint("behavioral BETWEEN 1 AND 3", name="behavioral"),
+        CheckConstraint("empathy BETWEEN 1 AND 3", name="empathy"),
+        CheckConstraint(
+            "(status = 'scored') = (cognitive IS NOT NULL) AND (status = 'scored') = (emotional IS NOT NULL) AND "
+            "(status = 'scored') = (behavioral IS NOT NULL) AND (status = 'scored') = (empathy IS NOT NULL)",
+            name="numbers_when_scored",
+        ),
+        # The mean is the study's equation; the slack leaves room for numbers rounded to two places.
+        CheckConstraint("abs(empathy - (cognitive + emotional + behavioral) / 3) <= 0.02", name="mean"),
+        CheckConstraint("length(head_sha256) = 64", name="head_sha256"),
+        CheckConstraint("length(encoder_sha256) = 64", name="encoder_sha256"),
+    )
+    draft_id: Mapped[str] = mapped_column(ForeignKey("draft.id", ondelete="CASCADE"), primary_key=True)
+    status: Mapped[str]
+    reason: Mapped[str | None]
+    cognitive: Mapped[float | None]
+    emotional: Mapped[float | None]
+    behavioral: Mapped[float | None]
+    empathy: Mapped[float | None]
+    head_name: Mapped[str]
+    head_sha256: Mapped[str]
+    encoder_sha256: Mapped[str]

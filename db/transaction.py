@@ -1,0 +1,89 @@
+"""How anything reaches the database: one transaction that ends whole or raises a StoreError.
+
+Once begun it also ends when the caller is cancelled (Stop, a closed tab): a turn is never stored by half, and a
+reply that had arrived is not lost because its reader went away.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, TypeVar
+
+from sqlalchemy import text
+from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession
+from tenacity import AsyncRetrying, retry_if_exception_type, stop_after_attempt, wait_random_exponential
+
+from db.engine import BEGIN, READ, WRITE
+from db.errors import StoreBusy, StoreError, translate
+from db.text import clean
+
+Result = TypeVar("Result")
+Work = Callable[[AsyncSession], Awaitable[Result]]
+
+
+async def transact(engine: AsyncEngine, work: Work[Result], *, write: bool, attempts: int = 1) -> Result:
+    """Run `work` in one transaction and give back its result; commits when `work` returns, rolls back when it raises.
+
+    With `attempts` above 1 a busy database is tried again after a pause of at most 2 s. Raises StoreError (the
+    subclass says what happened), or whatever `work` raises that is not the database's.
+    """
+    task = asyncio.create_task(_retried(engine, work, write, attempts))
+    try:
+        return await asyncio.shield(task)
+    except asyncio.CancelledError:
+        await asyncio.wait([task])
+        if not task.cancelled():
+            task.exception()  # marks a failure as seen; the caller is past caring
+        raise
+
+
+async def _retried(engine: AsyncEngine, work: Work[Result], write: bool, attempts: int) -> Result:
+    retrying = AsyncRetrying(
+        retry=retry_if_exception_type(StoreBusy),
+        stop=stop_after_attempt(attempts),
+        wait=wait_random_exponential(multiplier=0.1, max=2),
+        reraise=True,
+    )
+    return await retrying(_once, engine, work, write)
+
+
+async def _once(engine: AsyncEngine, work: Work[Result], write: bool) -> Result:
+    failure: StoreError
+    try:
+        async with (
+            engine.execution_options(**{BEGIN: WRITE if write else READ}).connect() as connection,
+            AsyncSession(connection, expire_on_commit=False) as session,
+            session.begin(),
+        ):
+            return await work(session)
+    except (SQLAlchemyError, OSError) as error:
+        failure = translate(error)
+    raise failure  # outside the block above, so that no SQL hangs on it as its context
+
+
+async def run_sql(
+    engine: AsyncEngine, query: str, parameters: Mapping[str, Any], *, attempts: int = 1
+) -> list[dict[str, Any]] | int:
+    """Run one statement with named parameters (`:name`): a list of rows as dicts, or the number of rows changed.
+
+    Texts are cleaned on their way in. For the page's history, whose statements come as SQL.
+    """
+    changed = await run_all(engine, [(query, parameters)], attempts=attempts)
+    return changed[0]
+
+
+async def run_all(
+    engine: AsyncEngine, statements: list[tuple[str, Mapping[str, Any]]], *, attempts: int = 1
+) -> list[list[dict[str, Any]] | int]:
+    """`run_sql` for several statements in one transaction, with one result each."""
+
+    async def work(session: AsyncSession) -> list[list[dict[str, Any]] | int]:
+        results: list[list[dict[str, Any]] | int] = []
+        for query, parameters in statements:
+            done = await session.execute(text(query), clean(dict(parameters)))
+            rows = [dict(row) for row in done.mappings()] if done.returns_rows else done.rowcount  # type: ignore[attr-defined]
+            results.append(rows)
+        return results
+
+    write = any(not query.lstrip().upper().startswith("SELECT") for query, _ in statements)
+    return await transact(engine, work, write=write, attempts=attempts)
