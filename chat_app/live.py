@@ -169,7 +169,7 @@ class LiveTurn:
             # Stop, or the server going down. The generator has stored what had arrived before it let this through.
             if self.view.end is None:
                 self.view.finish(Stopped())
-        except Exception as error:  # the boundary: a fault of ours must end on the page, without its text
+        except Exception as error:  # noqa: BLE001 - the boundary: a fault of ours must end on the page, without its text
             reference = secrets.token_hex(4)
             log.error("turn failed, reference %s: %s", reference, type(error).__name__)
             self.view.finish(Crashed(reference))

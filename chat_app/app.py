@@ -1,0 +1,396 @@
+"""The chat page: Chainlit's callbacks. They show what a turn says and decide nothing; `turn.py` decides.
+
+Loaded by the server by its path (`mount_chainlit`), so it takes what it works with from `runtime.current()`.
+"""
+
+import asyncio
+import json
+import logging
+import secrets
+import uuid
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from functools import partial, wraps
+from typing import Any, ParamSpec, cast
+from weakref import WeakKeyDictionary
+
+import chainlit as cl
+from chainlit.config import config as chainlit_config
+from chainlit.data import get_data_layer
+from chainlit.input_widget import InputWidget, Select, Slider, Switch
+from chainlit.server import sio
+from chainlit.session import WebsocketSession
+from chainlit.types import ThreadDict
+from chainlit.utils import utc_now, wrap_user_function
+
+from chat_app import card, choices, panel, reopen, safety, wording
+from chat_app.bubble import Bubble
+from chat_app.choices import ChoiceError, Choices, Offer
+from chat_app.data_layer import HeardDataLayer
+from chat_app.identity import country_from_headers
+from chat_app.live import LiveTurn
+from chat_app.records import TurnRequest
+from chat_app.runtime import current
+from chat_app.turn import run_turn
+from db.store import StoreError
+from prompts.records import Persona
+
+ICON = "/public/avatars/heard.svg"
+REOPEN_SECONDS = 0.05
+"""Pause before a reopened page is drawn on: Chainlit sends it the conversation right after `on_chat_resume` returns."""
+
+WIDGETS: dict[str, Callable[..., InputWidget]] = {"select": Select, "switch": Switch, "slider": Slider}
+
+NO_PERSONA = "There is no such persona here. Choose one from the menu at the top, or reload the page."
+NOT_YOURS = "This conversation cannot be continued from here. Start a new chat."
+NO_EDIT = "A sent message cannot be changed. Send a new one instead."
+
+P = ParamSpec("P")
+log = logging.getLogger("chat_app.app")
+_choices: "WeakKeyDictionary[WebsocketSession, Choices]" = WeakKeyDictionary()
+_saved: "WeakKeyDictionary[WebsocketSession, Choices]" = WeakKeyDictionary()
+_following: set[tuple[str, str]] = set()
+"""(session, reply) pairs that are being drawn, so that no page gets the same token twice."""
+_tasks: set[asyncio.Task[None]] = set()
+
+
+def guarded(callback: Callable[P, Awaitable[None]]) -> Callable[P, Coroutine[Any, Any, None]]:
+    """The boundary to Chainlit, which would send the text of an exception to the browser: SQL and words included."""
+
+    @wraps(callback)
+    async def safe(*args: P.args, **kwargs: P.kwargs) -> None:
+        try:
+            await callback(*args, **kwargs)
+        except Exception as error:  # noqa: BLE001 - the boundary named above
+            reference = secrets.token_hex(4)
+            log.error("page failed, reference %s: %s", reference, type(error).__name__)
+            await say(wording.crashed(reference))
+
+    return safe
+
+
+# --- who, and with what ---------------------------------------------------------------------------------------------
+
+
+@cl.data_layer
+def data_layer() -> HeardDataLayer:
+    """Chainlit's history, in our database."""
+    return HeardDataLayer(current().services.store)
+
+
+@cl.header_auth_callback
+async def participant(headers: Mapping[str, str]) -> cl.User | None:
+    """The visitor in the signed cookie; nobody without consent to the chat."""
+    page = current()
+    participant_id = page.identity.participant_from_headers(headers)
+    if participant_id is None:
+        return None
+    consent = await page.services.store.latest_consent(participant_id)
+    return cl.User(identifier=participant_id, display_name="You") if consent and consent.chat else None
+
+
+@cl.set_chat_profiles
+async def personas(user: cl.User | None) -> list[cl.ChatProfile]:
+    """One profile for each persona, in menu order."""
+    return [
+        cl.ChatProfile(
+            name=persona.id,
+            display_name=persona.name,
+            markdown_description=persona.description,
+            icon=ICON,
+            default=place == 0,
+            starters=[cl.Starter(label=starter.label, message=starter.message) for starter in persona.starters],
+        )
+        for place, persona in enumerate(current().services.library.personas.values())
+    ]
+
+
+def here() -> WebsocketSession:
+    """The session whose browser this callback serves."""
+    return cast(WebsocketSession, cl.context.session)
+
+
+def participant_of(session: WebsocketSession) -> str:
+    """The signed-in participant's id."""
+    return session.user.identifier if session.user else ""
+
+
+def persona_of(session: WebsocketSession) -> Persona | None:
+    """The persona that the browser asked for, the default when it asked for none, or None when there is no such one."""
+    all_of_them = current().services.library.personas
+    if not session.chat_profile:
+        return next(iter(all_of_them.values()))
+    return all_of_them.get(session.chat_profile)
+
+
+# --- settings -------------------------------------------------------------------------------------------------------
+
+
+def offer() -> Offer:
+    """What the panel offers."""
+    services = current().services
+    return Offer(services.models.specs, services.library.strategies, dict(safety.countries()))
+
+
+def choices_of(session: WebsocketSession) -> Choices:
+    """The choices in force for a session."""
+    if session not in _choices:
+        cookies = {"cookie": str(session.environ.get("HTTP_COOKIE", ""))}
+        country = country_from_headers(cookies, dict(safety.countries()))
+        _choices[session] = choices.first_choices(current().services.settings, country)
+    return _choices[session]
+
+
+async def show_panel(session: WebsocketSession) -> None:
+    """Fill the settings panel with the choices in force."""
+    fields = panel.fields(choices_of(session), offer())
+    await cl.ChatSettings([WIDGETS[field.pop("kind")](**field) for field in fields]).send()
+
+
+@cl.on_settings_update
+@guarded
+async def on_settings(values: dict[str, Any]) -> None:
+    """Take the panel's values from the next message on; refuse made-up ones with a sentence."""
+    session = here()
+    before = choices_of(session)
+    try:
+        _choices[session] = choices.changed(before, values, offer())
+    except ChoiceError as refusal:
+        await cl.context.emitter.send_toast(str(refusal), "error")
+        await show_panel(session)
+    # Chainlit has already put the browser's raw values here, and would write them down.
+    session.chat_settings = _choices[session].as_values()
+    keep_choices(session)
+
+
+def keep_choices(session: WebsocketSession) -> None:
+    """Write persona and choices to the conversation, so that they are still there when it is opened again."""
+    chosen = choices_of(session)
+    layer = get_data_layer()
+    if layer is not None and session.has_first_interaction and _saved.get(session) != chosen:
+        _saved[session] = chosen
+        metadata = {"chat_profile": session.chat_profile, "chat_settings": chosen.as_values()}
+        in_background(layer.update_thread(thread_id=session.thread_id, metadata=metadata))
+
+
+# --- conversations --------------------------------------------------------------------------------------------------
+
+
+@cl.on_chat_start
+@guarded
+async def on_chat_start() -> None:
+    """A new page. May run twice for one session, so it only shows what holds anyway."""
+    session = here()
+    if persona_of(session) is None:
+        await say(NO_PERSONA)
+    await show_panel(session)
+
+
+@cl.on_chat_resume
+@guarded
+async def on_chat_resume(thread: ThreadDict) -> None:
+    """A conversation opened again, by its own participant (Chainlit has checked that)."""
+    session, page = here(), current()
+    stored = thread.get("metadata") or {}
+    metadata = json.loads(stored) if isinstance(stored, str) else stored
+    _choices[session] = choices.restored(choices_of(session), metadata.get("chat_settings"), offer())
+    session.chat_settings = _choices[session].as_values()
+    profile = persona_of(session)
+    thread["metadata"] = {"chat_profile": profile.id if profile else None, "chat_settings": session.chat_settings}
+    try:
+        replies = await page.services.store.replies(thread["id"])
+    except StoreError as fault:
+        replies = {}
+        await cl.context.emitter.send_toast(str(fault), "error")
+    names = {persona.id: persona.name for persona in page.services.library.personas.values()}
+    steps = reopen.with_replies(cast(list[reopen.Step], thread.get("steps") or []), thread["id"], replies, names)
+    shown = reopen.cards(replies) if choices_of(session).live_scores else {}
+    thread["elements"] = [_element(thread["id"], reply_id, props) for reply_id, props in shown.items()]
+
+    turn = page.hub.running(thread["id"])
+    if turn is not None and turn.request.participant_id == participant_of(session):
+        text = wording.reply_text(turn.view)
+        if turn.view.number or turn.view.ahead:
+            author = turn.request.persona.name
+            steps.append(
+                reopen.reply_step(
+                    turn.request.reply_id, thread["id"], author=author, text=text, created_at=utc_now(), streaming=True
+                )
+            )
+        in_background(follow_reopened(turn, session))
+    thread["steps"] = cast(Any, steps)
+    await show_panel(session)
+
+
+async def follow_reopened(turn: LiveTurn, session: WebsocketSession) -> None:
+    """Show the rest of a running turn on a page that was opened meanwhile."""
+    await asyncio.sleep(REOPEN_SECONDS)
+    await follow(turn, session, keeps=False, reopened=True)
+    await cl.context.emitter.task_end()
+
+
+# --- one message ----------------------------------------------------------------------------------------------------
+
+
+@guarded
+async def on_message(message: cl.Message) -> None:
+    """Answer one message, and return when the page shows the answer's end."""
+    session, page = here(), current()
+    persona = persona_of(session)
+    if persona is None:
+        await say(NO_PERSONA)
+        return
+    running = page.hub.running(session.thread_id)
+    if not _is_uuid(session.thread_id) or (running and running.request.participant_id != participant_of(session)):
+        await say(NOT_YOURS)
+        return
+    chosen, services = choices_of(session), page.services
+    request = TurnRequest(
+        participant_id=participant_of(session),
+        conversation_id=session.thread_id,
+        message_id=message.id,
+        reply_id=str(uuid.uuid4()),
+        text=message.content,
+        persona=persona,
+        strategy=services.library.strategies[chosen.strategy],
+        model=services.models.specs[chosen.model],
+        live_scores=chosen.live_scores,
+        auto_improve=chosen.auto_improve,
+        threshold=chosen.threshold,
+        country=chosen.country,
+    )
+    turn = page.hub.begin(request, partial(run_turn, services=services))
+    if turn is None:
+        # Chainlit unlocks the input when this returns, and that must not happen while the other reply is running.
+        await say(wording.BUSY)
+        if running is not None:
+            await follow(running, session, keeps=False)
+        return
+    await cl.context.emitter.send_window_message({"heard": "conversation", "id": session.thread_id})
+    await follow(turn, session, keeps=True)
+    keep_choices(session)
+
+
+# Not by `cl.on_message`: that wraps every message in a "run" step, which writes the person's words down a second time
+# and hangs the reply below an entry that the history may lack.
+chainlit_config.code.on_message = wrap_user_function(on_message)
+
+
+@sio.on("stop")
+async def on_stop(sid: str) -> None:
+    """The Stop button, of any page that shows the conversation.
+
+    In place of Chainlit's handler, which adds a message of its own and cancels the page's task instead of the turn.
+    """
+    session = WebsocketSession.get(sid)
+    if session is not None:
+        await current().hub.stop(session.thread_id, participant_of(session))
+
+
+@sio.on("edit_message")
+async def on_edit(sid: str, _: Any) -> None:
+    """Not offered: Chainlit's handler would take later messages out of the history while our tables keep them."""
+    await sio.emit("toast", {"message": NO_EDIT, "type": "error"}, to=sid)
+
+
+async def follow(turn: LiveTurn, session: WebsocketSession, *, keeps: bool, reopened: bool = False) -> None:
+    """Draw a turn on a page until it is over. One page of each turn `keeps` it: writes the end to its history."""
+    key = (session.id, turn.request.reply_id)
+    if key in _following:
+        await turn.wait()
+        return
+    _following.add(key)
+    try:
+        cards = choices_of(session).live_scores and turn.request.live_scores
+        bubble = Bubble(Page(session, turn.request, keeps=keeps), cards=cards, reopened=reopened)
+        async for view in turn.views():
+            await bubble.draw(view)
+    finally:
+        _following.discard(key)
+
+
+class Page:
+    """The browser on the other side of a session, as a `Frame` for one reply."""
+
+    def __init__(self, session: WebsocketSession, request: TurnRequest, *, keeps: bool) -> None:
+        self.session = session
+        self.keeps = keeps
+        self.reply = cl.Message(
+            content="",
+            id=request.reply_id,
+            author=request.persona.name,
+            metadata={"avatarName": "heard"},
+            created_at=utc_now(),
+        )
+
+    @property
+    def socket(self) -> str:
+        """The browser's connection; a new one after a reconnect."""
+        return self.session.socket_id
+
+    async def busy(self) -> None:
+        """Lock the input again, which a reconnect has unlocked."""
+        await cl.context.emitter.task_start()
+
+    async def place(self, text: str) -> None:
+        """The reply's place before the first token; sent past `Message.send`, which would write it down as a reply."""
+        await cl.context.emitter.send_step(self._step(text))
+
+    async def whole(self, text: str) -> None:
+        """All of the text so far."""
+        await cl.context.emitter.stream_start(self._step(text))
+
+    async def more(self, piece: str) -> None:
+        """The next piece."""
+        await cl.context.emitter.send_token(id=self.reply.id, token=piece)
+
+    async def card(self, props: dict[str, Any]) -> None:
+        """The score card; not written down, because the scores are in our tables."""
+        await cl.context.emitter.send_element(cast(Any, _element(self.session.thread_id, self.reply.id, props)))
+
+    async def settle(self, text: str, author: str | None, *, new: bool, error: bool) -> None:
+        """The end of the reply, on the page and (by one page) in its history."""
+        self.reply.content, self.reply.is_error = text, error
+        if author is not None:
+            self.reply.author, self.reply.metadata = author, {"avatarName": author}
+        emitter = cl.context.emitter
+        if self.keeps:
+            await (self.reply.send() if new else self.reply.update())
+        else:
+            await (emitter.send_step if new else emitter.update_step)(self.reply.to_dict())
+
+    def _step(self, text: str) -> Any:
+        return self.reply.to_dict() | {"output": text, "streaming": True}
+
+
+def _element(thread_id: str, reply_id: str, props: dict[str, Any]) -> Any:
+    made = cl.CustomElement(
+        name=card.ELEMENT, props=props, display="inline", id=reopen.card_id(reply_id), for_id=reply_id
+    )
+    return {**made.to_dict(), "threadId": thread_id}
+
+
+async def say(sentence: str) -> None:
+    """A sentence of the program itself."""
+    author = wording.SYSTEM_AUTHOR
+    await cl.Message(content=sentence, author=author, metadata={"avatarName": author}).send()
+
+
+def in_background(work: Coroutine[Any, Any, None]) -> None:
+    """Run `work` without waiting for it; a fault in it is logged by kind and ends there."""
+
+    async def run() -> None:
+        try:
+            await work
+        except Exception as error:  # noqa: BLE001 - a task's boundary: nobody awaits it
+            log.error("background work failed: %s", type(error).__name__)
+
+    task = asyncio.get_running_loop().create_task(run())
+    _tasks.add(task)
+    task.add_done_callback(_tasks.discard)
+
+
+def _is_uuid(text: str) -> bool:
+    try:
+        return str(uuid.UUID(text)) == text
+    except ValueError:
+        return False

@@ -1,0 +1,95 @@
+"""A conversation opened again: what the page's own history holds, set right from our tables.
+
+The history of the page is written beside our tables and may lack a reply (a crash, a locked database) or hold an older
+wording, and its cards could be changed by the browser. Replies and cards therefore come from the stored replies.
+"""
+
+import uuid
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from chat_app import card
+from chat_app.wording import stored_text
+from db.records import DraftStatus, ReplyRecord
+
+Step = dict[str, Any]
+
+
+def card_id(reply_id: str) -> str:
+    """The element id of a reply's card: the same every time, so that a card is replaced and never doubled."""
+    return str(uuid.uuid5(uuid.UUID(reply_id), "score-card"))
+
+
+def timestamp(moment: datetime) -> str:
+    """UTC as the page writes it."""
+    return moment.replace(tzinfo=None).isoformat() + "Z"
+
+
+def reply_step(
+    reply_id: str,
+    thread_id: str,
+    *,
+    author: str,
+    text: str,
+    created_at: str,
+    streaming: bool = False,
+    error: bool = False,
+) -> Step:
+    """One reply as an entry of the page's history."""
+    return {
+        "id": reply_id,
+        "threadId": thread_id,
+        "parentId": None,
+        "name": author,
+        "type": "assistant_message",
+        "output": text,
+        "input": "",
+        "createdAt": created_at,
+        "start": created_at,
+        "end": created_at,
+        "streaming": streaming,
+        "isError": error,
+        "waitForAnswer": False,
+        "metadata": {"avatarName": "heard"},
+    }
+
+
+def with_replies(
+    steps: list[Step], thread_id: str, replies: Mapping[str, ReplyRecord], names: Mapping[str, str]
+) -> list[Step]:
+    """`steps` with every stored reply in its place and its stored wording.
+
+    `replies` is by message id, `names` gives a persona's author name by id. Only messages are kept: the page's own run
+    marks are of no use in a conversation that is over.
+    """
+    kept = [step | {"parentId": None, "streaming": False} for step in steps if "message" in str(step.get("type"))]
+    replies_by_id = {reply.id: reply for reply in replies.values()}
+    known = {step["id"] for step in kept}
+    shown: list[Step] = []
+    for step in kept:
+        reply = replies_by_id.get(step["id"])
+        shown.append(step if reply is None else step | {"output": stored_text(reply), "isError": _broken(reply)})
+        missing = replies.get(step["id"])
+        if missing is not None and missing.id not in known:
+            shown.append(
+                reply_step(
+                    missing.id,
+                    thread_id,
+                    author=names.get(missing.persona, missing.persona),
+                    text=stored_text(missing),
+                    created_at=timestamp(missing.created_at),
+                    error=_broken(missing),
+                )
+            )
+    return shown
+
+
+def cards(replies: Mapping[str, ReplyRecord]) -> dict[str, dict[str, Any]]:
+    """Card contents by reply id, for the replies that have one."""
+    made = {reply.id: card.final_props(reply.drafts) for reply in replies.values()}
+    return {reply_id: props for reply_id, props in made.items() if props is not None}
+
+
+def _broken(reply: ReplyRecord) -> bool:
+    return bool(reply.drafts) and reply.kept.status is DraftStatus.BROKEN

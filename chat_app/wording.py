@@ -1,0 +1,136 @@
+"""The words of a reply as the page shows it: in every state of a turn, and again when it is opened from the history."""
+
+import re
+from collections.abc import Sequence
+
+from chat_app.live import Crashed, Stopped, View
+from chat_app.records import CrisisShown, Failed, Finished, NotSaved, Refused
+from chat_app.text import readable
+from db.records import DraftRecord, DraftStatus, ReplyRecord
+
+SAFETY_AUTHOR = "heard safety"
+SYSTEM_AUTHOR = "heard"
+AIMS = {
+    "cognitive": "showing more understanding of how you feel",
+    "emotional": "with more warmth",
+    "behavioral": "with more support",
+}
+"""What a rewrite is after, by the component it aims at."""
+
+STOPPED = "*Stopped. What had arrived is kept.*"
+STOPPED_REWRITE = "*Writing it again was stopped; the earlier draft stands.*"
+STOPPED_EARLY = "*Stopped before the reply began.*"
+BUSY = (
+    "A reply is still being written in this conversation, so this message was not answered. "
+    "Wait until it ends or press Stop, then send your message again."
+)
+
+_JOINER = "\u2060"
+"""Word joiner: nothing to see, and enough to break a piece of syntax apart."""
+_IMAGE = re.compile(r"!(?=\[)")
+_DIRECTIVE = re.compile(r":(?=[A-Za-z])")
+_LINES = re.compile(r"\s+")
+
+
+def harmless(text: str) -> str:
+    """Markdown that loads nothing and loses nothing when the page renders it.
+
+    An image in a reply would make the browser ask a foreign server for it (a tracking pixel), so `![` is broken apart
+    and leaves a link that does nothing until it is clicked. `:word` would be swallowed as a Markdown directive, and a
+    zero-width space is the page's own sign for a blinking cursor. A longer text only ever extends the shorter one's
+    result, so that a stream can be shown as it grows.
+    """
+    text = text.replace("\u200b", "").replace("\x00", "")
+    return _DIRECTIVE.sub(":" + _JOINER, _IMAGE.sub("!" + _JOINER, text))
+
+
+def shown_text(text: str) -> str:
+    """A finished text: `harmless`, and with surrogate halves replaced."""
+    return harmless(readable(text))
+
+
+def waiting(ahead: int) -> str:
+    """The line shown while the model is busy with others; `ahead` is 1 or more."""
+    who = "1 person is" if ahead == 1 else f"{ahead} people are"
+    return f"*{who} ahead of you. Your reply starts as soon as there is room.*"
+
+
+def crashed(reference: str) -> str:
+    """The sentence for a fault of our own."""
+    return f"Something went wrong on our side. Please try again; if it happens again, tell us the number {reference}."
+
+
+def quoted(sentence: str) -> str:
+    """A sentence of the program under a text of the model, told apart from it."""
+    return "> " + _LINES.sub(" ", sentence).strip()
+
+
+def reply_text(view: View) -> str:
+    """What the reply's place on the page holds right now; "" while there is nothing to say yet."""
+    if view.end is not None:
+        return _ended(view)
+    parts = []
+    if view.number > 1:
+        parts.append(f"*Writing it again, {AIMS.get(view.guidance or '', 'once more')}.*")
+    if view.text:
+        parts.append(harmless(view.text))
+    elif view.ahead:
+        parts.append(waiting(view.ahead))
+    return "\n\n".join(parts)
+
+
+def _ended(view: View) -> str:
+    match view.end:
+        case CrisisShown(markdown):
+            return markdown
+        case Refused(sentence):
+            return sentence
+        case Failed(sentence, kept_text):
+            return broken(kept_text, sentence)
+        case Finished(reply):
+            return stored_text(reply)
+        case NotSaved(sentence, text, _):
+            return f"{shown_text(text)}\n\n{quoted(sentence)}"
+        case Stopped():
+            whole = _whole(view)
+            return stopped(view.text) if whole is None else f"{shown_text(whole)}\n\n{STOPPED_REWRITE}"
+        case Crashed(reference):
+            return broken(view.text, crashed(reference))
+        case _:
+            return shown_text(view.text)
+
+
+def _whole(view: View) -> str | None:
+    """The text that stands when a turn is stopped: the best whole draft, as the turn itself keeps it."""
+    if not view.texts:
+        return None
+    best = max(sorted(view.texts), key=lambda number: view.scores[number].empathy or 0.0)
+    return view.texts[best]
+
+
+def broken(text: str, sentence: str) -> str:
+    """A reply that broke off, with the reason under it."""
+    kept = shown_text(text).rstrip()
+    return f"{kept}\n\n{quoted('This reply broke off. ' + sentence)}" if kept else sentence
+
+
+def stopped(text: str) -> str:
+    """A reply that the person stopped."""
+    kept = shown_text(text).rstrip()
+    return f"{kept}\n\n{STOPPED}" if kept else STOPPED_EARLY
+
+
+def stored_text(reply: ReplyRecord) -> str:
+    """A stored reply as the history shows it: the kept draft, marked when it is not whole."""
+    return _draft_text(reply.drafts)
+
+
+def _draft_text(drafts: Sequence[DraftRecord]) -> str:
+    kept = next((draft for draft in drafts if draft.kept), drafts[-1])
+    match kept.status:
+        case DraftStatus.BROKEN:
+            return broken(kept.text, kept.error or "Please send your message again.")
+        case DraftStatus.STOPPED:
+            return stopped(kept.text)
+        case _:
+            return shown_text(kept.text)
