@@ -6,15 +6,14 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from db.engine import create_engine, upgrade
-from db.store import Store
-from scorer.score import HEADS, Scorer
-
 from chat_app.embedded import Engine
 from chat_app.llm import Models, load_models
 from chat_app.settings import Settings, SettingsError
 from chat_app.weights import Weights, check_weights
+from db.engine import create_engine, upgrade
+from db.store import Store
 from prompts.library import PromptLibrary, nearest
+from scorer.score import HEADS, Scorer
 
 
 @dataclass(frozen=True, slots=True)

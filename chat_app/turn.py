@@ -15,8 +15,6 @@ from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
-from db.store import StoreError
-
 from chat_app import safety
 from chat_app.records import (
     CrisisShown,
@@ -37,12 +35,16 @@ from chat_app.records import (
 from chat_app.services import Services
 from chat_app.text import has_visible, readable
 from db.records import ConversationRecord, DraftRecord, DraftStatus, MessageRecord, Outcome, ReplyRecord, ScoreRecord
+from db.store import StoreError
 from prompts.build import build_prompt
 from prompts.records import Prompt
 from scorer.records import EmpathyScore
 
 MOST_DRAFTS = 3
 """The first draft and at most two rewrites."""
+
+History = list[tuple[str, str]]
+"""Earlier (message, reply) pairs, oldest first."""
 
 log = logging.getLogger(__name__)
 
@@ -76,7 +78,7 @@ async def run_turn(request: TurnRequest, services: Services) -> AsyncGenerator[T
 
     fault = await _open(request, services, Outcome.PENDING)
     if fault is not None:
-        yield Refused(f"{fault} Your message was not sent to the model; please send it again.")
+        yield Refused(f"{fault} Your message was not sent to the model.")
         return
     async with aclosing(_answer(request, services)) as events:
         async for event in events:
@@ -87,7 +89,9 @@ async def _answer(request: TurnRequest, services: Services) -> AsyncGenerator[Tu
     """The drafts of one reply, and its end: stored whole, stored as stopped, or stored as broken."""
     made = _Made()
     try:
-        async with aclosing(_drafts(request, services, made)) as events:
+        earlier = await services.store.history(request.conversation_id)
+        history = [(item.message, item.reply) for item in earlier]
+        async with aclosing(_drafts(request, services, history, made)) as events:
             async for event in events:
                 yield event
     except (asyncio.CancelledError, GeneratorExit):
@@ -96,6 +100,10 @@ async def _answer(request: TurnRequest, services: Services) -> AsyncGenerator[Tu
         # Shielded: what the person read before pressing Stop is written even if the task is cancelled once more.
         await asyncio.shield(_close(request, services, outcome, made.reply(request)))
         raise
+    except StoreError as error:  # only the history is read in there
+        await _close(request, services, Outcome.REFUSED, None)
+        yield Refused(f"{error} Your message was not sent to the model.")
+        return
     except ModelFailure as failure:
         made.end(DraftStatus.BROKEN, failure.sentence)
         if not made.complete:
@@ -119,16 +127,16 @@ async def _answer(request: TurnRequest, services: Services) -> AsyncGenerator[Tu
         yield NotSaved(sentence, reply.kept.text, reply.drafts)
 
 
-async def _drafts(request: TurnRequest, services: Services, made: "_Made") -> AsyncGenerator[TurnEvent, None]:
-    """Generate, score, and write again while the score is low. Fills `made` as it goes, so that a Stop loses nothing."""
-    history = await services.store.history(request.conversation_id)
-    turns = [(item.message, item.reply) for item in history]
+async def _drafts(
+    request: TurnRequest, services: Services, history: History, made: "_Made"
+) -> AsyncGenerator[TurnEvent, None]:
+    """Generate, score, and write again while the score is low. Fills `made` as it goes: a Stop loses nothing."""
     guidance: str | None = None
     for number in range(1, MOST_DRAFTS + 1):
         prompt = build_prompt(
             request.persona,
             request.strategy,
-            turns,
+            history,
             request.text,
             guidance=services.library.guidance[guidance] if guidance else None,
             context_tokens=request.model.context_tokens,
