@@ -5,7 +5,7 @@ Plain ASGI, because Starlette's BaseHTTPMiddleware does not see websockets, and 
 
 import logging
 from collections.abc import Awaitable, Callable
-from http.cookies import SimpleCookie
+from typing import Protocol
 
 from fastapi.responses import JSONResponse, RedirectResponse, Response
 from starlette.datastructures import Headers, MutableHeaders
@@ -15,7 +15,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from chat_app.identity import CHAT_COOKIE, Identity, cookies_of
 from chat_app.logs import kind_and_place
 from chat_app.pages.routes import fault_page
-from db.store import StoreError
+from db.errors import StoreError
 
 MOUNT = "/chat"
 OPEN_TO_ALL = ("/chat/assets/", "/chat/public/", "/chat/avatars/", "/chat/favicon", "/chat/logo")
@@ -49,7 +49,13 @@ class Shield:
             await self.app(scope, receive, send)
             return
         in_chat = is_chat(scope["path"])
-        started = replaced = False
+        started = replaced = gone = False
+
+        async def watched() -> Message:
+            nonlocal gone
+            message = await receive()
+            gone = gone or message["type"] in ("http.disconnect", "websocket.disconnect")
+            return message
 
         async def shielded(message: Message) -> None:
             nonlocal started, replaced
@@ -64,9 +70,11 @@ class Shield:
                 await send(message)
 
         try:
-            await self.app(scope, receive, shielded)
+            await self.app(scope, watched, shielded)
         except Exception as error:  # noqa: BLE001 - the outermost boundary of a request: the server's log would quote it
-            log.error("A request failed: %s", kind_and_place(type(error), error.__traceback__))
+            # Starlette's own middleware raises when a browser leaves in the middle of an answer; that is no fault.
+            level = logging.DEBUG if gone else logging.ERROR
+            log.log(level, "A request failed: %s", kind_and_place(type(error), error.__traceback__))
             if scope["type"] == "http" and not started:
                 await self._fault(scope, receive, self._with_headers(send, in_chat))
 
@@ -144,6 +152,16 @@ class Doorkeeper:
         return origin.lower() in {f"{scheme}://{headers.get('host', '').lower()}" for scheme in ("http", "https")}
 
 
+class Tokens(Protocol):
+    """The chat's own login tokens."""
+
+    def owner(self, token: str) -> str | None:
+        """The participant in a token, or None when it is not valid."""
+
+    def make(self, participant_id: str) -> str:
+        """A token for a participant."""
+
+
 class ConsentGate:
     """The mounted chat, pages and socket alike, opens only to a visitor whose newest answer allows it.
 
@@ -157,9 +175,9 @@ class ConsentGate:
         *,
         identity: Identity,
         may_chat: Callable[[str], Awaitable[bool]],
-        token_owner: Callable[[str], str | None],
+        tokens: "Tokens",
     ) -> None:
-        self.app, self.identity, self.may_chat, self.token_owner = app, identity, may_chat, token_owner
+        self.app, self.identity, self.may_chat, self.tokens = app, identity, may_chat, tokens
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, send a page to `/`, or answer 401, 404 or 503."""
@@ -179,22 +197,29 @@ class ConsentGate:
         if participant is None or not allowed:
             await closed(scope)(scope, receive, send)
             return
-        await self.app(self._without_foreign_token(scope, participant), receive, send)
+        await self._pass(scope, receive, send, participant)
 
-    def _without_foreign_token(self, scope: Scope, participant: str) -> Scope:
+    async def _pass(self, scope: Scope, receive: Receive, send: Send, participant: str) -> None:
         cookies = cookies_of(Headers(scope=scope))
         names = sorted(name for name in cookies if name == CHAT_COOKIE or name.startswith(f"{CHAT_COOKIE}_"))
         token = cookies.get(CHAT_COOKIE) or "".join(cookies[name] for name in names)
         headers = [(name, value) for name, value in scope["headers"] if name != b"authorization"]
-        if token and self.token_owner(token) != participant:
-            kept = SimpleCookie()
-            for name, value in cookies.items():
-                if name not in names:
-                    kept[name] = value
-            line = "; ".join(f"{name}={morsel.coded_value}" for name, morsel in kept.items())
+        own = bool(token) and self.tokens.owner(token) == participant
+        if not own:
+            others = "; ".join(f"{name}={value}" for name, value in cookies.items() if name not in names)
             headers = [(name, value) for name, value in headers if name != b"cookie"]
-            headers.append((b"cookie", line.encode("latin-1")))
-        return {**scope, "headers": headers}
+            headers.append((b"cookie", others.encode("latin-1", "ignore")))
+
+        async def signed_in(message: Message) -> None:
+            # Signed in with the page itself: Chainlit's own way costs a refused call, a login page and a second load.
+            if message["type"] == "http.response.start" and message["status"] == 200:
+                response = Response()
+                response.set_cookie(CHAT_COOKIE, self.tokens.make(participant), httponly=True, samesite="lax")
+                MutableHeaders(scope=message).append("set-cookie", response.headers["set-cookie"])
+            await send(message)
+
+        fresh = not own and wants_page(scope) and scope["method"] == "GET"
+        await self.app({**scope, "headers": headers}, receive, signed_in if fresh else send)
 
 
 def is_chat(path: str) -> bool:

@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 
 from chat_app.logs import kind_and_place
 from chat_app.services import Services
-from db.store import StoreError
+from db.errors import StoreError
 
 CHECK_SECONDS = 5.0
 """Between two looks at the database."""

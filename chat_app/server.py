@@ -17,7 +17,7 @@ from starlette.exceptions import HTTPException
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 
 from chat_app.api import api_routes
-from chat_app.gate import ConsentGate, Doorkeeper, Shield, answer
+from chat_app.gate import ConsentGate, Doorkeeper, Shield, Tokens, answer
 from chat_app.health import Health
 from chat_app.identity import Identity
 from chat_app.pages.notice import HERE, notice
@@ -25,7 +25,7 @@ from chat_app.pages.routes import CloseChats, page_routes
 from chat_app.runtime import Runtime, install
 from chat_app.services import Services
 from chat_app.settings import Settings
-from db.store import StoreError
+from db.errors import StoreError
 
 ROOT = Path(__file__).parents[1]
 """Folder with `.chainlit/` and `public/`."""
@@ -50,7 +50,7 @@ def create_app(settings: Settings, services: Services) -> FastAPI:
         await runtime.hub.stop_participant(participant_id)
         await close_sockets(participant_id)
 
-    chat = Chat(close_chats, runtime.aclose, token_owner)
+    chat = Chat(close_chats, runtime.aclose, ChatTokens())
     app = create_parent(settings, services, identity, chat)
     chat.policy = mount_chat(app)
     return app
@@ -63,7 +63,7 @@ class Chat:
     close_chats: CloseChats
     aclose: Callable[[], Awaitable[None]]
     """Called at shutdown, before the services close."""
-    token_owner: Callable[[str], str | None]
+    tokens: Tokens
     policy: str = "default-src 'none'"
     """Content-Security-Policy of the chat's page."""
 
@@ -87,7 +87,7 @@ def create_parent(settings: Settings, services: Services, identity: Identity, ch
     app.add_exception_handler(StoreError, _on_store)
 
     # The last added is the outermost.
-    app.add_middleware(ConsentGate, identity=identity, may_chat=consent_check(services), token_owner=chat.token_owner)
+    app.add_middleware(ConsentGate, identity=identity, may_chat=consent_check(services), tokens=chat.tokens)
     app.add_middleware(Doorkeeper)
     app.add_middleware(TrustedHostMiddleware, allowed_hosts=trusted_hosts(settings), www_redirect=False)
     app.add_middleware(Shield, chat_policy=lambda: chat.policy, secure_cookies=settings.secure_cookies)
@@ -118,7 +118,7 @@ def mount_chat(app: FastAPI) -> str:
     mount_chainlit(app=app, target=str(TARGET), path="/chat")
     import chainlit.server
 
-    original = chainlit.server.get_html_template
+    original: Callable[[str], str] = chainlit.server.get_html_template
 
     def without_foreign_hosts(root_path: str) -> str:
         return clean_page(original(root_path))
@@ -154,15 +154,25 @@ def policy_for(html: str) -> str:
     )
 
 
-def token_owner(token: str) -> str | None:
-    """The participant in a login token of the chat, or None when the token is not valid."""
-    from chainlit.auth import decode_jwt
-    from jwt import InvalidTokenError
+class ChatTokens:
+    """Chainlit's login tokens (JWT, HS256, with the secret that `create_app` derives)."""
 
-    try:
-        return decode_jwt(token).identifier
-    except (InvalidTokenError, KeyError, TypeError):
-        return None
+    def owner(self, token: str) -> str | None:
+        """The participant in a token, or None when it is not valid."""
+        from chainlit.auth.jwt import decode_jwt
+        from jwt import InvalidTokenError
+
+        try:
+            return decode_jwt(token).identifier
+        except (InvalidTokenError, KeyError, TypeError):
+            return None
+
+    def make(self, participant_id: str) -> str:
+        """A token for a participant, valid for Chainlit's `user_session_timeout`."""
+        from chainlit.auth.jwt import create_jwt
+        from chainlit.user import User
+
+        return create_jwt(User(identifier=participant_id, display_name="You"))
 
 
 async def close_sockets(participant_id: str) -> None:

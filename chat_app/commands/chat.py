@@ -1,7 +1,7 @@
 """`heard chat`: fetch the models, migrate the database, serve the page and say where it is."""
 
 import socket
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -30,7 +30,7 @@ def chat(
     from chat_app.logs import set_up_logs
     from chat_app.settings import load_settings
 
-    given = {name: value for name, value in (("host", host), ("port", port)) if value is not None}
+    given: dict[str, Any] = {name: value for name, value in (("host", host), ("port", port)) if value is not None}
     settings = load_settings(**given)
     set_up_logs()
     # Before anything is fetched: a taken port should not cost a download first.

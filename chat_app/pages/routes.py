@@ -29,7 +29,7 @@ CHAT = "/chat/"
 CloseChats = Callable[[str], Awaitable[None]]
 """Ends every open chat of one participant and returns when nothing of it can write any more."""
 
-ADULT = "Please tick that you are 18 or older. If you are younger, this chat is not for you, and the numbers are."
+ADULT = "Please tick that you are 18 or older. If you are younger, do not use the chat; the crisis lines are yours too."
 RESEARCH = "Please answer the question about research. Both answers open the chat."
 COUNTRY = "Please choose a country from the list, or none."
 ANSWER = "Please use one of the two buttons to say whether you want to use the chat."
@@ -211,5 +211,18 @@ def page_routes(services: Services, identity: Identity, close_chats: CloseChats)
 
 
 def counted(stored: dict[str, Any]) -> list[tuple[str, int]]:
-    """The rows in an export by kind, those with rows only: `[("messages", 3), ...]`."""
-    return [(name.replace("_", " "), len(rows)) for name, rows in stored.items() if isinstance(rows, list) and rows]
+    """How many rows of each kind an export holds, without the kinds that have none."""
+    conversations = stored["conversations"]
+    messages = [message for conversation in conversations for message in conversation["messages"]]
+    replies = [message["reply"] for message in messages if message["reply"]]
+    drafts = [draft for reply in replies for draft in reply["drafts"]]
+    numbers = [
+        ("Answers to the questions on the first page", len(stored["consents"])),
+        ("Conversations", len(conversations)),
+        ("Your messages", len(messages)),
+        ("Replies", len(replies)),
+        ("Drafts of replies", len(drafts)),
+        ("Scores", sum(1 for draft in drafts if draft["score"])),
+        ("Rows of the chat's history list", sum(len(rows) for rows in stored["page_history"].values())),
+    ]
+    return [(name, number) for name, number in numbers if number]
