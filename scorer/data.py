@@ -1,0 +1,210 @@
+"""The label sources of the default head, read into one table with a gap where a source says nothing.
+
+A *facet* is one thing that a source labels, as a number 0..1. The sources (terms in the head's card):
+EPITOME (Sharma et al. 2020), ESConv (Liu et al. 2021), AnnoMI (Wu et al. 2022), and `project_set.csv`, which was written and
+rated for this project.
+"""
+
+import csv
+import hashlib
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from scorer.errors import ScorerError
+from scorer.records import COMPONENTS, HIGHEST, LOWEST
+from scorer.text import read
+
+PUBLIC_FACETS = ("reaction", "affirmation", "interpretation", "reflection", "exploration", "advice", "self_talk")
+"""Facets that the public sources label; their meaning is in the card."""
+OWN_FACETS = ("harm", *COMPONENTS)
+"""Facets that the project's own set labels."""
+FACETS = (*PUBLIC_FACETS, *OWN_FACETS)
+
+PROJECT_SET = Path(__file__).parent / "project_set.csv"
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """One labelled reply."""
+
+    source: str
+    """"epitome", "esconv", "annomi", "project" or "labels"."""
+    group: str
+    """Examples of one group (seeker post, conversation) never part between training and test."""
+    seeker: str
+    reply: str
+    """As written; `prepared` gives what the encoder sees."""
+    labels: dict[str, float] = field(default_factory=dict)
+    """Facet or component to its value 0..1. What is absent is not known, which is not the same as 0."""
+    style: str = ""
+    """Of the project's own set: the kind of reply."""
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Examples as arrays; row i of each belongs to the same reply."""
+
+    examples: list[Example]
+    texts: list[str]
+    """What the encoder sees."""
+    targets: np.ndarray[Any, np.dtype[np.float32]]
+    """rows x facets, 0..1, NaN where not labelled."""
+    groups: np.ndarray[Any, Any]
+    sources: np.ndarray[Any, Any]
+
+
+def tabulate(examples: Sequence[Example], facets: Sequence[str] = FACETS) -> Table:
+    """Prepare the texts and lay out the labels. Replies that could not be scored in use are left out."""
+    kept, texts = [], []
+    for example in examples:
+        reading = read(example.reply)
+        if reading.text:
+            kept.append(example)
+            texts.append(reading.text)
+    targets = np.array([[e.labels.get(facet, np.nan) for facet in facets] for e in kept], dtype=np.float32)
+    return Table(
+        kept, texts, targets.reshape(len(kept), len(facets)),
+        np.array([e.group for e in kept]), np.array([e.source for e in kept]),
+    )
+
+
+def shared_examples(folder: Path) -> list[Example]:
+    """All public sources below `folder` (`epitome/`, `esconv/`, `annomi/`) and the project's own set."""
+    data = folder / "data" if (folder / "data").is_dir() else folder
+    return [*epitome(data / "epitome"), *esconv(data / "esconv"), *annomi(data / "annomi"), *project_set()]
+
+
+def epitome(folder: Path) -> Iterator[Example]:
+    """Levels 0, 1, 2 of the three mechanisms, as 0, .5 and 1. Grouped by the seeker's post."""
+    names = {"reaction": "emotional-reactions", "interpretation": "interpretations", "exploration": "explorations"}
+    rows = {facet: _rows(folder / f"{name}.csv") for facet, name in names.items()}
+    levels = {facet: {(r["sp_id"], r["rp_id"]): int(r["level"]) / 2 for r in rows[facet]} for facet in names}
+    for row in rows["reaction"]:
+        key = (row["sp_id"], row["rp_id"])
+        labels = {facet: levels[facet][key] for facet in names if key in levels[facet]}
+        # By the text, not the id: some posts are there twice under two ids.
+        yield Example("epitome", "epitome-" + _digest(row["seeker_post"]), row["seeker_post"], row["response_post"], labels)
+
+
+def esconv(folder: Path) -> Iterator[Example]:
+    """The supporter's strategy. Each utterance has exactly one, so it is 1 for its facet and 0 for the others.
+
+    "Information" is left open for advice, and "Other" (greetings, thanks) says 0 to everything.
+    """
+    facet_of = {
+        "Affirmation and Reassurance": "affirmation", "Reflection of feelings": "reflection",
+        "Restatement or Paraphrasing": "reflection", "Providing Suggestions": "advice", "Self-disclosure": "self_talk",
+    }
+    for name in ("dev.csv", "test.csv"):
+        for row in _rows(folder / name):
+            labels = dict.fromkeys(("affirmation", "reflection", "advice", "self_talk"), 0.0)
+            if row["strategy"] == "Information":
+                del labels["advice"]
+            if row["strategy"] in facet_of:
+                labels[facet_of[row["strategy"]]] = 1.0
+            yield Example("esconv", "esconv-" + row["dialogue"], row["seeker"], row["supporter"], labels)
+
+
+def annomi(folder: Path) -> Iterator[Example]:
+    """Therapist utterances: reflection, and advice (advice, options, negotiation); the mean over the annotators."""
+    advice = {"advice": 1.0, "options": 1.0, "negotiation": 1.0, "n/a": 0.0}
+    votes: dict[tuple[str, int], dict[str, list[float]]] = {}
+    texts: dict[tuple[str, int], tuple[str, str]] = {}
+    client: dict[str, str] = {}
+    for row in _rows(folder / "annomi-full.csv"):
+        key = (row["transcript_id"], int(row["utterance_id"]))
+        if row["interlocutor"] == "client":
+            client[row["transcript_id"]] = row["utterance_text"]
+            continue
+        texts.setdefault(key, (client.get(row["transcript_id"], ""), row["utterance_text"]))
+        vote = votes.setdefault(key, {"reflection": [], "advice": []})
+        vote["reflection"].append(float(row["reflection_exists"] == "True"))
+        if row["therapist_input_subtype"] in advice:
+            vote["advice"].append(advice[row["therapist_input_subtype"]])
+    for key, (seeker, reply) in texts.items():
+        labels = {facet: float(np.mean(values)) for facet, values in votes[key].items() if values}
+        yield Example("annomi", f"annomi-{key[0]}", seeker, reply, labels)
+
+
+def project_set(path: Path = PROJECT_SET) -> Iterator[Example]:
+    """Replies written for this project, in the styles that a chat shows, each rated on the rubric 1..3 by their writer."""
+    for row in _rows(path):
+        labels = {name: (float(row[name]) - LOWEST) / (HIGHEST - LOWEST) for name in COMPONENTS}
+        labels["harm"] = float(row["harm"])
+        yield Example("project", "project-" + _digest(row["seeker"]), row["seeker"], row["reply"], labels, row["style"])
+
+
+def labels_csv(path: Path) -> list[Example]:
+    """A team's own labels: a CSV with the columns seeker, reply, cognitive, emotional, behavioral.
+
+    Ratings are 1..3; an empty cell is "not rated". Raises ScorerError naming the line of the first fault.
+    """
+    wanted = ("seeker", "reply", *COMPONENTS)
+    examples = []
+    for line, row in _numbered(path, wanted):
+        labels = {}
+        for name in COMPONENTS:
+            cell = (row[name] or "").strip()
+            if not cell:
+                continue
+            labels[name] = (_rating(path, line, name, cell) - LOWEST) / (HIGHEST - LOWEST)
+        if not labels:
+            raise ScorerError(f"{path}, line {line}: no rating. Give at least one of {', '.join(COMPONENTS)}.")
+        reading = read(row["reply"] or "")
+        if not reading.text:
+            raise ScorerError(f"{path}, line {line}: this reply cannot be scored. {reading.reason} Remove the line.")
+        seeker = row["seeker"] or ""
+        examples.append(Example("labels", _digest(seeker or row["reply"]), seeker, row["reply"], labels))
+    if not examples:
+        raise ScorerError(f"{path} has no rows. Give one line for each rated reply.")
+    return examples
+
+
+def _rating(path: Path, line: int, name: str, cell: str) -> float:
+    try:
+        value = float(cell)
+    except ValueError:
+        value = float("nan")
+    if not LOWEST <= value <= HIGHEST:
+        raise ScorerError(f'{path}, line {line}: {name} is "{cell[:20]}", but ratings are numbers from 1 to 3.')
+    return value
+
+
+def _numbered(path: Path, wanted: Sequence[str]) -> Iterator[tuple[int, dict[str, str]]]:
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            reader = csv.DictReader(file, strict=True)
+            found = reader.fieldnames or []
+            missing = [name for name in wanted if name not in found]
+            if missing:
+                raise ScorerError(f"{path}, line 1: no column {', '.join(missing)}. The columns are {', '.join(wanted)}.")
+            unknown = [name for name in found if name not in wanted]
+            if unknown:
+                raise ScorerError(f"{path}, line 1: unknown column {', '.join(unknown)}. The columns are {', '.join(wanted)}.")
+            for row in reader:
+                if None in row or None in row.values():
+                    raise ScorerError(f"{path}, line {reader.line_num}: this line has not as many cells as line 1.")
+                yield reader.line_num, row
+    except OSError as error:
+        raise ScorerError(f"{path} cannot be read ({error.strerror}). Check the path.") from error
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise ScorerError(f"{path} is not a CSV file in UTF-8: {error}.") from error
+
+
+def _rows(path: Path) -> list[dict[str, str]]:
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            return list(csv.DictReader(file))
+    except OSError as error:
+        raise ScorerError(f"{path} cannot be read ({error.strerror}). Give the folder that holds the label sources.") from error
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(" ".join(text.lower().split()).encode("utf-8", "replace")).hexdigest()[:16]
+
+
+Progress = Callable[[int, int], None]

@@ -1,0 +1,92 @@
+"""The frozen encoder at run time: text to token states, by tokenizers and ONNX Runtime."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnxruntime
+from tokenizers import Tokenizer
+
+from scorer.errors import ScorerError
+from scorer.files import file_sha256, graph_path, read_config
+
+EMBEDDED_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
+"""Of the embedded encoder's `model.safetensors` (all-MiniLM-L6-v2 as published)."""
+WINDOW = 256
+"""Tokens (with the two special ones) that the encoder sees at once. The embedded encoder was trained on no longer texts."""
+
+States = np.ndarray[Any, np.dtype[np.float32]]
+"""Token states, float32, tokens x (layers * width)."""
+
+
+class Encoder:
+    """A frozen BERT that gives the hidden states of chosen layers. Threads may share one."""
+
+    def __init__(self, session: onnxruntime.InferenceSession, tokenizer: Tokenizer, window: int, sha256: str) -> None:
+        self._session = session
+        self._tokenizer = tokenizer
+        self._content = window - 2
+        self._cls, self._sep = (tokenizer.token_to_id(token) for token in ("[CLS]", "[SEP]"))
+        self.sha256 = sha256
+        """Of the weights file, 64 hex digits."""
+
+    @classmethod
+    def load(cls, folder: Path, layers: Sequence[int], *, threads: int = 1, sha256: str | None = None) -> "Encoder":
+        """Open the BERT in `folder` (model.safetensors, config.json, tokenizer.json).
+
+        `layers` are the layers wanted, 0 being the embeddings. Makes the ONNX graph at the first call. Raises ScorerError if
+        the folder is no BERT, lacks a layer, or if its weights differ from the `sha256` that is asked for.
+        """
+        found = file_sha256(folder / "model.safetensors")
+        if sha256 is not None and found != sha256:
+            raise ScorerError(
+                f"The encoder in {folder} is not the one asked for: its sha256 begins {found[:12]}, not {sha256[:12]}. "
+                "Fetch that encoder again, or train a head for this one with `heard train`."
+            )
+        config = read_config(folder)
+        depth = int(config["num_hidden_layers"])
+        if not layers or not all(0 <= layer <= depth for layer in layers):
+            raise ScorerError(f"Layers {list(layers)} were asked for, but the encoder in {folder} has layers 0 to {depth}.")
+        path = graph_path(folder, found, layers)
+        model: Path | bytes = path
+        if not path.exists():
+            from scorer.export import ensure_graph  # the onnx package is needed only this once
+
+            model = ensure_graph(folder, found, layers)
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = threads
+        options.inter_op_num_threads = 1
+        # A spinning thread would take the core from the chat model between two scores.
+        options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+        options.enable_cpu_mem_arena = False  # the arena keeps the longest text's memory for good
+        options.log_severity_level = 3
+        try:
+            session = onnxruntime.InferenceSession(
+                str(model) if isinstance(model, Path) else model, options, providers=["CPUExecutionProvider"]
+            )
+            tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
+        except Exception as error:  # both libraries raise their own plain Exception types for a damaged file
+            raise ScorerError(f"The encoder in {folder} cannot be opened. Remove {path.name} there and try again.") from error
+        tokenizer.no_truncation()
+        tokenizer.no_padding()
+        return cls(session, tokenizer, min(WINDOW, int(config["max_position_embeddings"])), found)
+
+    def ids(self, text: str) -> list[int]:
+        """The text's token ids, without special tokens, uncut."""
+        return list(self._tokenizer.encode(text, add_special_tokens=False).ids)
+
+    def states(self, ids: Sequence[int]) -> States:
+        """States of all tokens of one text, (tokens + special tokens) x (layers * width).
+
+        A text longer than a window is read in equal windows side by side; each has its own [CLS] and [SEP].
+        """
+        count = max(1, -(-len(ids) // self._content))
+        size = max(1, -(-len(ids) // count))
+        return np.concatenate([self._window(ids[at : at + size]) for at in range(0, max(1, len(ids)), size)])
+
+    def _window(self, ids: Sequence[int]) -> States:
+        tokens = np.array([[self._cls, *ids, self._sep]], dtype=np.int32)
+        feed = {"input_ids": tokens, "attention_mask": np.ones_like(tokens)}
+        states: States = self._session.run(["states"], feed)[0][0]
+        return states

@@ -1,0 +1,128 @@
+"""Write a frozen BERT as an ONNX graph, once, so that scoring needs neither torch nor transformers.
+
+The graph is built from the weights directly: embeddings, then per layer self-attention and feed-forward, each followed by the
+residual sum and layer norm (Devlin et al. 2019, Vaswani et al. 2017), with ONNX Runtime's own fused operators
+(`com.microsoft`: Attention, SkipLayerNormalization, BiasGelu). Layers above the highest one needed are left out. A test holds
+the graph against transformers' forward pass.
+"""
+
+import os
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+from onnx import TensorProto, helper, numpy_helper
+from safetensors import safe_open
+
+from scorer.errors import ScorerError
+from scorer.files import graph_path, read_config
+
+MICROSOFT = "com.microsoft"
+
+
+def build_graph(folder: Path, layers: Sequence[int]) -> bytes:
+    """The serialised model: `input_ids` and `attention_mask` (int32, batch x tokens) to `states`.
+
+    `states` is float32, batch x tokens x (len(layers) * width): the hidden states of `layers` side by side, where layer 0 is
+    the embeddings and layer N the output of the Nth block. Raises ScorerError for a folder that holds no BERT.
+    """
+    config = read_config(folder)
+    weights = _Weights(folder)
+    nodes: list[onnx.NodeProto] = []
+    constants: list[onnx.TensorProto] = []
+
+    def constant(name: str, array: np.ndarray[Any, Any]) -> str:
+        constants.append(numpy_helper.from_array(np.ascontiguousarray(array), name))
+        return name
+
+    def node(operator: str, inputs: Sequence[str], output: str, domain: str = "", **attributes: Any) -> str:
+        nodes.append(helper.make_node(operator, list(inputs), [output], domain=domain, **attributes))
+        return output
+
+    epsilon = float(config.get("layer_norm_eps", 1e-12))
+
+    def norm(inputs: Sequence[str], prefix: str, output: str, bias: str | None = None) -> str:
+        gamma = constant(f"{output}.gamma", weights[f"{prefix}.LayerNorm.weight"])
+        beta = constant(f"{output}.beta", weights[f"{prefix}.LayerNorm.bias"])
+        if bias is None:
+            return node("LayerNormalization", [*inputs, gamma, beta], output, epsilon=epsilon)
+        return node("SkipLayerNormalization", [*inputs, gamma, beta, bias], output, MICROSOFT, epsilon=epsilon)
+
+    # One segment only, so its embedding is added to the positions beforehand.
+    positions = weights["embeddings.position_embeddings.weight"] + weights["embeddings.token_type_embeddings.weight"][0]
+    words = node("Gather", [constant("words", weights["embeddings.word_embeddings.weight"]), "input_ids"], "word_states")
+    length = node("Shape", ["input_ids"], "length", start=1, end=2)
+    zero, axis = constant("zero", np.array([0], np.int64)), constant("axis", np.array([0], np.int64))
+    places = node("Slice", [constant("positions", positions), zero, length, axis], "place_states")
+    state = norm([node("Add", [words, places], "summed")], "embeddings", "layer0")
+    outputs = {0: state}
+    for layer in range(1, max(layers) + 1):
+        block, here = f"encoder.layer.{layer - 1}", f"layer{layer}"
+        parts = [f"{block}.attention.self.{name}" for name in ("query", "key", "value")]
+        projection = constant(f"{here}.qkv", np.concatenate([weights[f"{part}.weight"].T for part in parts], axis=1))
+        shift = constant(f"{here}.qkv_bias", np.concatenate([weights[f"{part}.bias"] for part in parts]))
+        attended = node(
+            "Attention", [state, projection, shift, "attention_mask"], f"{here}.attended", MICROSOFT,
+            num_heads=int(config["num_attention_heads"]),
+        )
+        output = constant(f"{here}.out", weights[f"{block}.attention.output.dense.weight"].T)
+        mixed = node("MatMul", [attended, output], f"{here}.mixed")
+        bias = constant(f"{here}.out_bias", weights[f"{block}.attention.output.dense.bias"])
+        middle = norm([mixed, state], f"{block}.attention.output", f"{here}.middle", bias)
+        up = constant(f"{here}.up", weights[f"{block}.intermediate.dense.weight"].T)
+        up_bias = constant(f"{here}.up_bias", weights[f"{block}.intermediate.dense.bias"])
+        wide = node("BiasGelu", [node("MatMul", [middle, up], f"{here}.raised"), up_bias], f"{here}.wide", MICROSOFT)
+        down = constant(f"{here}.down", weights[f"{block}.output.dense.weight"].T)
+        bias = constant(f"{here}.down_bias", weights[f"{block}.output.dense.bias"])
+        state = norm([node("MatMul", [wide, down], f"{here}.lowered"), middle], f"{block}.output", here, bias)
+        outputs[layer] = state
+    node("Concat", [outputs[layer] for layer in layers], "states", axis=2)
+    shape = ["batch", "tokens"]
+    graph = helper.make_graph(
+        nodes,
+        "bert",
+        [helper.make_tensor_value_info(name, TensorProto.INT32, shape) for name in ("input_ids", "attention_mask")],
+        [helper.make_tensor_value_info("states", TensorProto.FLOAT, [*shape, len(layers) * int(config["hidden_size"])])],
+        constants,
+    )
+    opsets = [helper.make_opsetid("", 17), helper.make_opsetid(MICROSOFT, 1)]
+    model = helper.make_model(graph, opset_imports=opsets, ir_version=9, producer_name="heard")
+    return bytes(model.SerializeToString())
+
+
+def ensure_graph(folder: Path, sha256: str, layers: Sequence[int]) -> Path | bytes:
+    """The graph's file beside the weights, made now if it is not there; its bytes where the folder cannot be written."""
+    path = graph_path(folder, sha256, layers)
+    if path.exists():
+        return path
+    model = build_graph(folder, layers)
+    try:
+        with tempfile.NamedTemporaryFile(dir=folder, prefix=path.stem, suffix=".part", delete=False) as part:
+            part.write(model)
+        os.chmod(part.name, 0o644)
+        os.replace(part.name, path)  # whole or not at all, also when two processes make it at once
+    except OSError:  # read-only folder or full disk: scoring goes on, only the next start is slower
+        return model
+    return path
+
+
+class _Weights:
+    """Tensors of `model.safetensors` by their BertModel name, with or without the "bert." of a model that has a task head."""
+
+    def __init__(self, folder: Path) -> None:
+        try:
+            self._file = safe_open(folder / "model.safetensors", framework="numpy")
+        except Exception as error:  # safetensors has its own error type for a damaged file, besides OSError
+            raise ScorerError(f"{folder / 'model.safetensors'} cannot be read. Fetch the encoder again.") from error
+        self._names = set(self._file.keys())
+
+    def __getitem__(self, name: str) -> np.ndarray[Any, Any]:
+        # Old checkpoints write the layer norm's weight and bias as gamma and beta.
+        old = name.replace("LayerNorm.weight", "LayerNorm.gamma").replace("LayerNorm.bias", "LayerNorm.beta")
+        for candidate in (name, f"bert.{name}", old, f"bert.{old}"):
+            if candidate in self._names:
+                return np.asarray(self._file.get_tensor(candidate), dtype=np.float32)
+        raise ScorerError(f"The encoder lacks the tensor {name}. Give a folder with a whole BERT model.")

@@ -1,0 +1,37 @@
+"""The files of an encoder: their names, checksum and configuration."""
+
+import hashlib
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from scorer.errors import ScorerError
+
+
+def graph_path(folder: Path, sha256: str, layers: Sequence[int]) -> Path:
+    """Where the graph of these weights and layers lies. Other weights or layers give another name, so none is ever stale."""
+    return folder / f"encoder-{sha256[:16]}-{'-'.join(map(str, layers))}.onnx"
+
+
+def read_config(folder: Path) -> dict[str, Any]:
+    """The encoder's `config.json`. Raises ScorerError where it is missing, unreadable, or of something else than a BERT."""
+    path = folder / "config.json"
+    try:
+        config = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise ScorerError(f"The encoder in {folder} has no readable config.json. Give a folder with a BERT model.") from error
+    if not isinstance(config, dict) or config.get("model_type") != "bert" or config.get("hidden_act", "gelu") != "gelu":
+        raise ScorerError(f'{path}: only BERT encoders with "gelu" can be used (model_type "bert").')
+    if config.get("position_embedding_type", "absolute") != "absolute":
+        raise ScorerError(f"{path}: only absolute position embeddings can be used.")
+    return config
+
+
+def file_sha256(path: Path) -> str:
+    """sha256 of a file, 64 hex digits. Raises ScorerError if it cannot be read."""
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as error:
+        raise ScorerError(f"{path} cannot be read. Run `heard chat` once to fetch the encoder, or give its folder.") from error
