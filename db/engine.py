@@ -48,6 +48,11 @@ def create_engine(url: str, *, lock_seconds: float = 5.0) -> AsyncEngine:
     )
 
 
+def address(url: str) -> str:
+    """The URL for people to read: without its password."""
+    return _parse(url).render_as_string(hide_password=True)
+
+
 def _parse(url: str) -> URL:
     try:
         return make_url(url)

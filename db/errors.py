@@ -15,6 +15,7 @@ class StoreError(Exception):
     `rule` is the name of the constraint that refused a record, for whoever has to find the fault; else None.
     """
 
+    exit_status = 2
     sentence = "The database could not do this just now. Please try again; if it stays so, tell whoever runs this page."
 
     def __init__(self, sentence: str | None = None, *, rule: str | None = None) -> None:

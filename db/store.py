@@ -5,6 +5,8 @@ cleaned on their way in (`db/text.py`), so no character in them can make a write
 if the caller is cancelled.
 """
 
+import asyncio
+from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
@@ -13,7 +15,16 @@ from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession
 from sqlalchemy.orm import selectinload
 
 from db.erase import delete_conversation_rows, delete_participant_rows, scrub
-from db.errors import StoreDenied, StoreDuplicate, StoreError, StoreGone
+from db.errors import (
+    StoreBusy,
+    StoreDenied,
+    StoreDuplicate,
+    StoreError,
+    StoreFull,
+    StoreGone,
+    StoreReadOnly,
+    StoreUnavailable,
+)
 from db.export import export_participant
 from db.records import (
     ConsentRecord,
@@ -29,6 +40,11 @@ from db.rows import consent_record, message_record, reply_record, reply_row
 from db.tables import ConsentRow, ConversationRow, DraftRow, MessageRow, ParticipantRow, ReplyRow
 from db.transaction import Result, Work, transact
 
+__all__ = [
+    "Store", "StoreBusy", "StoreDenied", "StoreDuplicate", "StoreError", "StoreFull", "StoreGone", "StoreReadOnly",
+    "StoreUnavailable",
+]  # fmt: skip
+
 CLOSE_ATTEMPTS = 3
 """How often the end of a turn is tried while the database is busy; each attempt waits `lock_seconds` by itself."""
 
@@ -39,12 +55,25 @@ class Store:
     def __init__(self, engine: AsyncEngine) -> None:
         self.engine = engine
         self._erased: set[str] = set()
+        self._listeners: list[Callable[[set[str]], None]] = []
 
     async def _read(self, work: Work[Result]) -> Result:
         return await transact(self.engine, work, write=False)
 
     async def _write(self, work: Work[Result], *, attempts: int = 1) -> Result:
         return await transact(self.engine, work, write=True, attempts=attempts)
+
+    def on_erased(self, listener: Callable[[set[str]], None]) -> None:
+        """Have `listener` called with the ids of conversations once their rows are gone: for what lies beside the
+        database, such as files. It runs in a worker thread; what it raises reaches whoever erased.
+        """
+        self._listeners.append(listener)
+
+    async def _after_erasing(self, conversations: set[str]) -> None:
+        self._erased |= conversations
+        for listener in self._listeners:
+            await asyncio.to_thread(listener, conversations)
+        await scrub(self.engine)
 
     def is_erased(self, conversation_id: str) -> bool:
         """Whether this process has erased the conversation: what still streams in it must not write it anew."""
@@ -257,11 +286,10 @@ class Store:
         """Delete every row about a person, ours and the page history's; gives the rows removed by table.
 
         One transaction; afterwards SQLite's files hold none of the words (deleted pages are overwritten). A reply that
-        streams meanwhile is not stored: its `close_turn` raises StoreGone. Files of elements are not the store's.
+        streams meanwhile is not stored: its `close_turn` raises StoreGone.
         """
         removed, conversations = await self._write(lambda session: delete_participant_rows(session, participant_id))
-        self._erased |= conversations
-        await scrub(self.engine)
+        await self._after_erasing(conversations)
         return removed
 
     async def delete_conversation(self, conversation_id: str) -> dict[str, int]:
@@ -272,7 +300,7 @@ class Store:
         except StoreError:
             self._erased.discard(conversation_id)
             raise
-        await scrub(self.engine)
+        await self._after_erasing({conversation_id})
         return removed
 
 

@@ -1,0 +1,109 @@
+"""`heard db upgrade`, `heard export` and `heard erase`: the database, and one person's data in it."""
+
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+
+import typer
+
+if TYPE_CHECKING:
+    from chat_app.settings import Settings
+    from db.store import Store
+
+Result = TypeVar("Result")
+
+app = typer.Typer()
+db_app = typer.Typer(help="The database itself.", no_args_is_help=True)
+app.add_typer(db_app, name="db")
+
+Participant = Annotated[str, typer.Argument(help="The participant's id, as the page /you shows it.")]
+
+
+class DataError(Exception):
+    """Something that a person can put right; `str()` names it and the next step."""
+
+    exit_status = 2
+
+
+@db_app.command()
+def upgrade() -> None:
+    """Make the database, or bring it to the newest form. Safe to run again and while heard runs."""
+    from chat_app.settings import load_settings
+    from db.engine import address, upgrade_sync
+
+    settings = load_settings()
+    upgrade_sync(settings.database)
+    typer.echo(f"The database is up to date: {address(settings.database)}")
+
+
+@app.command()
+def export(
+    participant: Participant,
+    out: Annotated[Path | None, typer.Option(help="File to write instead of the standard output.")] = None,
+) -> None:
+    """Write everything stored about one person as JSON."""
+    import json
+
+    body = json.dumps(_on_store(lambda store, _: _export(store, participant)), ensure_ascii=False, indent=2)
+    if out is None:
+        typer.echo(body)
+        return
+    try:
+        out.write_text(body + "\n", encoding="utf-8")
+    except OSError as error:
+        raise DataError(f"Cannot write {out} ({error.strerror}). Choose another file with --out.") from error
+    typer.echo(f"Written to {out}")
+
+
+@app.command()
+def erase(
+    participant: Participant,
+    yes: Annotated[bool, typer.Option("--yes", help="Really erase. There is no way back.")] = False,
+) -> None:
+    """Erase everything stored about one person: rows, page history and files."""
+    if not yes:
+        raise DataError("Nothing was erased. Add --yes to erase this person's data for good.")
+    removed = _on_store(lambda store, settings: _erase(store, settings, participant))
+    for table, rows in removed.items():
+        typer.echo(f"{table:<14}{rows:>8}")
+
+
+async def _export(store: "Store", participant: str) -> dict[str, Any]:
+    stored = await store.export_participant(participant)
+    if stored["participant"] is None and not any(stored["page_history"].values()):
+        raise DataError(_unknown(participant))
+    return stored
+
+
+async def _erase(store: "Store", settings: "Settings", participant: str) -> dict[str, int]:
+    from chat_app.element_files import ElementFiles
+
+    files, erased_files = ElementFiles(settings.data_dir / "elements"), list[int]()
+    store.on_erased(lambda threads: erased_files.append(files.erase(threads)))
+    removed = await store.erase_participant(participant)
+    if not any(removed.values()):
+        raise DataError(_unknown(participant))
+    return removed | {"files": sum(erased_files)}
+
+
+def _on_store(work: "Callable[[Store, Settings], Awaitable[Result]]") -> Result:
+    import asyncio
+
+    from chat_app.settings import load_settings
+    from db.engine import create_engine, upgrade
+    from db.store import Store
+
+    async def run() -> Result:
+        settings = load_settings()
+        await upgrade(settings.database)
+        engine = create_engine(settings.database, lock_seconds=settings.save_seconds)
+        try:
+            return await work(Store(engine), settings)
+        finally:
+            await engine.dispose()
+
+    return asyncio.run(run())
+
+
+def _unknown(participant: str) -> str:
+    return f'Nothing is stored about "{participant}". Take the id from the page /you of the browser concerned.'
