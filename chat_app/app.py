@@ -8,6 +8,7 @@ import json
 import logging
 import secrets
 import uuid
+import warnings
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from functools import partial, wraps
 from typing import Any, ParamSpec, cast
@@ -43,6 +44,9 @@ WIDGETS: dict[str, Callable[..., InputWidget]] = {"select": Select, "switch": Sw
 NO_PERSONA = "There is no such persona here. Choose one from the menu at the top, or reload the page."
 NOT_YOURS = "This conversation cannot be continued from here. Start a new chat."
 NO_EDIT = "A sent message cannot be changed. Send a new one instead."
+
+# Chainlit calls `personas` in a way that cannot work inside a running loop, notices, and drops the coroutine.
+warnings.filterwarnings("ignore", message="coroutine 'personas' was never awaited", category=RuntimeWarning)
 
 P = ParamSpec("P")
 log = logging.getLogger("chat_app.app")
@@ -146,7 +150,6 @@ async def show_panel(session: WebsocketSession) -> None:
     await cl.ChatSettings([WIDGETS[field.pop("kind")](**field) for field in fields]).send()
 
 
-@cl.on_settings_update
 @guarded
 async def on_settings(values: dict[str, Any]) -> None:
     """Take the panel's values from the next message on; refuse made-up ones with a sentence."""
@@ -175,7 +178,6 @@ def keep_choices(session: WebsocketSession) -> None:
 # --- conversations --------------------------------------------------------------------------------------------------
 
 
-@cl.on_chat_start
 @guarded
 async def on_chat_start() -> None:
     """A new page. May run twice for one session, so it only shows what holds anyway."""
@@ -185,7 +187,6 @@ async def on_chat_start() -> None:
     await show_panel(session)
 
 
-@cl.on_chat_resume
 @guarded
 async def on_chat_resume(thread: ThreadDict) -> None:
     """A conversation opened again, by its own participant (Chainlit has checked that)."""
@@ -270,9 +271,14 @@ async def on_message(message: cl.Message) -> None:
     keep_choices(session)
 
 
-# Not by `cl.on_message`: that wraps every message in a "run" step, which writes the person's words down a second time
-# and hangs the reply below an entry that the history may lack.
-chainlit_config.code.on_message = wrap_user_function(on_message)
+# Not by Chainlit's decorators. `cl.on_message` wraps the call in a "run" step, which writes the person's words down a second
+# time and hangs the reply below an entry that the history may lack; the others unlock the input when they return, also in
+# the middle of a reply.
+_code = chainlit_config.code
+_code.on_message = wrap_user_function(on_message)
+_code.on_chat_start = wrap_user_function(on_chat_start)
+_code.on_chat_resume = wrap_user_function(on_chat_resume)
+_code.on_settings_update = wrap_user_function(on_settings)
 
 
 @sio.on("stop")

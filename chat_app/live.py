@@ -189,35 +189,47 @@ class Hub:
 
     def __init__(self) -> None:
         self._turns: dict[str, LiveTurn] = {}
+        self._open: set[LiveTurn] = set()
 
     def running(self, conversation_id: str) -> LiveTurn | None:
         """The turn that is being written in a conversation, if any."""
-        return self._turns.get(conversation_id)
+        turn = self._turns.get(conversation_id)
+        return turn if turn is not None and turn.view.end is None else None
 
     def begin(self, request: TurnRequest, events: Callable[[TurnRequest], Events]) -> LiveTurn | None:
-        """Start a turn, or return None when the conversation already has one (the lock of a second tab)."""
+        """Start a turn, or return None when the conversation already has one (the lock of a second tab).
+
+        A turn whose end is on the page no longer counts, even if it still writes: a hand-off is shown before it is
+        written down, and the person may go on at once.
+        """
         key = request.conversation_id
-        if key in self._turns:
+        if self.running(key) is not None:
             return None
         turn = self._turns[key] = LiveTurn(request)
+        self._open.add(turn)
         turn.start(events, lambda: self._forget(key, turn))
         return turn
 
     async def stop(self, conversation_id: str, participant_id: str) -> None:
         """Stop a person's own turn; anybody else's, or none, is left alone."""
-        turn = self._turns.get(conversation_id)
+        turn = self.running(conversation_id)
         if turn is not None and turn.request.participant_id == participant_id:
             await turn.stop()
 
     async def stop_participant(self, participant_id: str) -> None:
         """Stop all turns of one person, so that an erasure is not followed by one more row."""
-        own = [turn for turn in self._turns.values() if turn.request.participant_id == participant_id]
-        await asyncio.gather(*(turn.stop() for turn in own))
+        await _stop_all([turn for turn in self._open if turn.request.participant_id == participant_id])
 
     async def aclose(self) -> None:
         """Stop every turn and wait until each has stored what had arrived."""
-        await asyncio.gather(*(turn.stop() for turn in list(self._turns.values())))
+        await _stop_all(list(self._open))
 
     def _forget(self, key: str, turn: LiveTurn) -> None:
+        self._open.discard(turn)
         if self._turns.get(key) is turn:
             del self._turns[key]
+
+
+async def _stop_all(turns: list[LiveTurn]) -> None:
+    # A turn whose end is already shown is only writing it down: it is waited for and not cut.
+    await asyncio.gather(*(turn.stop() if turn.view.end is None else turn.wait() for turn in turns))
