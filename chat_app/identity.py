@@ -11,7 +11,7 @@ import secrets
 import tempfile
 import uuid
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from http.cookies import CookieError, SimpleCookie
 from pathlib import Path
 
@@ -38,7 +38,8 @@ class IdentityError(Exception):
 class Identity:
     """Signs and checks visitor ids with one secret of 32 bytes."""
 
-    secret: bytes
+    secret: bytes = field(repr=False)
+    """Never shown: a representation of this object may end in a log."""
 
     @classmethod
     def load(cls, data_dir: Path) -> "Identity":

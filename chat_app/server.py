@@ -75,8 +75,10 @@ def create_parent(settings: Settings, services: Services, identity: Identity, ch
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         async with health.watching():
-            yield
-            await chat.aclose()
+            try:
+                yield
+            finally:
+                await chat.aclose()
 
     app = FastAPI(title="heard", lifespan=lifespan, docs_url=None, redoc_url=None, openapi_url=None)
     app.include_router(page_routes(services, identity, chat.close_chats))

@@ -1,5 +1,6 @@
 """`heard chat`: fetch the models, migrate the database, serve the page and say where it is."""
 
+import signal
 import socket
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -34,17 +35,12 @@ def chat(
     settings = load_settings(**given)
     set_up_logs()
     # Before anything is fetched: a taken port should not cost a download first.
-    listener = listen_on(settings.host, settings.port)
-    try:
+    with listen_on(settings.host, settings.port) as listener:
         import asyncio
 
         from chat_app.weights import ensure_weights
 
         asyncio.run(serve(settings, ensure_weights(settings.cache_dir), listener))
-    except KeyboardInterrupt:
-        pass  # Ctrl-C is how this command ends
-    finally:
-        listener.close()
 
 
 def listen_on(host: str, port: int) -> socket.socket:
@@ -97,7 +93,11 @@ async def serve(settings: "Settings", weights: "Weights", listener: socket.socke
             server_header=False,
             timeout_graceful_shutdown=CLOSE_SECONDS,
         )
-        await Announcing(config).serve(sockets=[listener])
+        server = Announcing(config)
+        for number in (signal.SIGINT, signal.SIGTERM):
+            # uvicorn raises a signal once more after it has ended; by then the services below are being closed.
+            signal.signal(number, lambda *_: None)
+        await server.serve(sockets=[listener])
 
 
 def address_of(host: str, port: int) -> str:

@@ -45,5 +45,9 @@ def notice(persona_word: str) -> Notice:
 
 def from_markdown(text: str) -> Markup:
     """Markdown as HTML, with raw HTML in it escaped. Used for the crisis numbers, which the chat shows as Markdown."""
-    html = MarkdownIt("commonmark", {"html": False, "linkify": False}).render(text)
-    return Markup(html)
+    renderer = MarkdownIt("commonmark", {"html": False})
+    tokens = renderer.parse(text)
+    for token in tokens:
+        if token.type in ("heading_open", "heading_close"):
+            token.tag = "h2"  # right below the page's own heading, whatever fits in the chat
+    return Markup(renderer.renderer.render(tokens, renderer.options, {}))

@@ -122,6 +122,11 @@ def test_the_chat_secret_is_another_one_and_stays() -> None:
     assert len(FIXED.chat_secret()) == 64
 
 
+def test_the_secret_is_in_no_representation() -> None:
+    assert "ssss" not in repr(FIXED)
+    assert "ssss" not in str(FIXED)
+
+
 def test_only_a_known_country_counts() -> None:
     known = {"DE": "Germany"}
     assert country_from_headers({"cookie": "heard_country=DE"}, known) == "DE"

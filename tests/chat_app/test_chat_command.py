@@ -1,0 +1,134 @@
+"""`heard chat`: what it says when it cannot start, and what its log may hold."""
+
+import logging
+import os
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from chat_app.commands.chat import PortError, address_of, listen_on
+from chat_app.logs import WordlessFormatter, kind_and_place
+
+COMMAND = (sys.executable, "-c", "from chat_app.cli import main; main()", "chat")
+WORDS = "words of a person"
+
+
+def run(folder: Path, *arguments: str, **environment: str) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run(
+        [*COMMAND, *arguments],
+        cwd=folder,
+        env={**os.environ, **environment},
+        text=True,
+        capture_output=True,
+        timeout=60,
+    )
+
+
+def assert_one_sentence(done: "subprocess.CompletedProcess[str]", *said: str) -> None:
+    assert done.returncode == 2, done.stderr
+    assert "Traceback" not in done.stderr
+    assert done.stdout == ""
+    for part in said:
+        assert part in done.stderr
+
+
+def test_a_taken_port_is_named_with_the_next_step(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = other.getsockname()[1]
+        done = run(tmp_path, "--port", str(port))
+    assert_one_sentence(done, f"Port {port} on 127.0.0.1 is taken", "heard chat --port")
+    assert list(tmp_path.iterdir()) == []  # nothing was made or fetched before the check
+
+
+def test_an_unknown_setting_is_named_with_the_nearest(tmp_path: Path) -> None:
+    (tmp_path / "settings.toml").write_text("prot = 9000\n", encoding="utf-8")
+    assert_one_sentence(run(tmp_path), "settings.toml", '"prot"', "Did you mean port?")
+
+
+def test_an_unknown_variable_is_named(tmp_path: Path) -> None:
+    assert_one_sentence(run(tmp_path, HEARD_PROT="9000"), "HEARD_PROT", "HEARD_PORT")
+
+
+@pytest.mark.parametrize("port", ["0", "65536", "x"])
+def test_an_impossible_port_is_refused(tmp_path: Path, port: str) -> None:
+    assert_one_sentence(run(tmp_path, "--port", port), "--port")
+
+
+def test_a_damaged_secret_is_a_sentence(tmp_path: Path) -> None:
+    from chat_app.settings import load_settings
+    from chat_app.weights import WeightsError, check_weights
+
+    try:
+        check_weights(load_settings().cache_dir)
+    except WeightsError as missing:
+        pytest.skip(str(missing))
+    (tmp_path / "var").mkdir()
+    (tmp_path / "var" / "secret").write_text("not one", encoding="ascii")
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = other.getsockname()[1]
+    assert_one_sentence(run(tmp_path, "--port", str(port)), "secret does not hold a secret")
+
+
+@pytest.mark.parametrize("host", ["no.such.host.invalid", "not a host", "203.0.113.7"])
+def test_an_address_of_another_machine_is_refused(host: str) -> None:
+    with pytest.raises(PortError, match=r"--host 127\.0\.0\.1"):
+        listen_on(host, 8000)
+
+
+def test_a_free_port_is_held() -> None:
+    with listen_on("127.0.0.1", 0) as listener:
+        listener.listen()
+        with pytest.raises(PortError, match="taken"):
+            listen_on("127.0.0.1", listener.getsockname()[1])
+
+
+@pytest.mark.parametrize(
+    ("host", "shown"),
+    [
+        ("127.0.0.1", "http://127.0.0.1:8000"),
+        ("0.0.0.0", "http://127.0.0.1:8000"),
+        ("::1", "http://[::1]:8000"),
+        ("::", "http://[::1]:8000"),
+        ("localhost", "http://localhost:8000"),
+    ],
+)
+def test_the_address_can_be_opened_in_a_browser(host: str, shown: str) -> None:
+    assert address_of(host, 8000) == shown
+
+
+def line(name: str, message: str, error: BaseException | None = None) -> str:
+    given = (type(error), error, error.__traceback__) if error else None
+    record = logging.LogRecord(name, logging.ERROR, "/x/sql_alchemy.py", 12, message, None, given)
+    return WordlessFormatter().format(record)
+
+
+def raised(error: Exception) -> Exception:
+    try:
+        raise error
+    except Exception as caught:  # noqa: BLE001 - to have a traceback
+        return caught
+
+
+@pytest.mark.parametrize("name", ["chainlit", "uvicorn.error", "sqlalchemy.engine", "root", "asyncio", "heardless"])
+def test_foreign_log_lines_carry_no_words(name: str) -> None:
+    text = line(name, f"Error creating user: {WORDS}", raised(ValueError(WORDS)))
+    assert WORDS not in text
+    assert "sql_alchemy:12" in text
+    assert "ValueError at test_chat_command:" in text
+    assert "\n" not in text
+
+
+def test_our_log_lines_keep_their_message_and_lose_the_fault_s_text() -> None:
+    text = line("chat_app.server", "The model did not start", raised(ValueError(WORDS)))
+    assert "The model did not start" in text
+    assert WORDS not in text
+
+
+def test_a_chain_of_causes_is_left_out_too() -> None:
+    error = raised(RuntimeError("other"))
+    error.__cause__ = raised(ValueError(WORDS))
+    assert WORDS not in line("chainlit", "x", error)
+    assert kind_and_place(type(error), error.__traceback__).startswith("RuntimeError at ")
