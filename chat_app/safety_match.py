@@ -1,0 +1,365 @@
+"""Patterns over tokens, all of them in one pass and in linear time.
+
+A pattern is a line of the lexicon, read as a row of elements:
+
+    word            that word                       wo*         any word that begins so (at least three letters)
+    a|b c|d         one of these, "b c" in a group: (a|b c|d)
+    [x]             x or nothing                    {name}      the alternatives of that macro
+    ~3              nought to three words of any kind, not across the end of a sentence
+    #               any number in digits
+
+Chinese, Japanese, Korean and Thai have one token a character, so `想死` is two elements. Every pattern becomes a path
+in one shared machine of states (Thompson 1968), and the machine is run over the tokens once: the time is the number
+of tokens times the states alive at once, whatever the text, and nothing ever backtracks.
+"""
+
+import re
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import accumulate
+
+from chat_app.safety_normalise import BOUNDARY, SOFT_BOUNDARY
+
+Words = tuple[str, ...]
+Element = tuple[str, frozenset[Words], int]
+"""("words", alternatives, optional 0/1) or ("gap", empty, how many)."""
+
+
+_MOST_SETS = 20_000
+"""Sets of states remembered before the memory is started afresh."""
+
+
+class PatternError(ValueError):
+    """A pattern that cannot be read; `str()` names the pattern and the fault."""
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Where a pattern fitted: tokens `start` up to but not including `end`."""
+
+    start: int
+    end: int
+    label: int
+    """The number given to the pattern when it was added."""
+
+
+@dataclass(slots=True)
+class _State:
+    gap: bool = False
+    """Whether a path here is in the middle of a gap, or has just passed one."""
+    edges: dict[str, list[int]] = field(default_factory=dict)
+    skip: int = -1
+    """State after any one token, for gaps; -1 for none."""
+    free: list[int] = field(default_factory=list)
+    """States reached without a token."""
+    labels: list[int] = field(default_factory=list)
+    """Patterns that end here."""
+    children: dict[Element, int] = field(default_factory=dict)
+
+
+class Matcher:
+    """All patterns of one kind. Add every pattern, then `find`."""
+
+    def __init__(self, tokenise: Callable[[str], Sequence[str]], *, strict: bool = False) -> None:
+        """tokenise: plain words -> tokens, as the text will be. strict: gaps end at commas and lines too."""
+        self._strict = strict
+        self._stops = frozenset({BOUNDARY, SOFT_BOUNDARY})
+        self.longest = 1
+        self._tokenise = tokenise
+        self._states = [_State()]
+        self._macros: dict[str, frozenset[Words]] = {}
+        self.vocabulary: set[str] = set()
+        self.prefixes: set[str] = set()
+
+    def define(self, macros: Mapping[str, str]) -> None:
+        """Set the macros for the patterns that follow: name -> "a|b c|d", which may use macros defined before it."""
+        self._macros = {}
+        for name, text in macros.items():
+            self._macros[name] = self._alternatives(text, text)
+
+    def add(self, pattern: str, label: int) -> None:
+        """Add one pattern. Raises PatternError when it cannot be read or would match nothing at all."""
+        at = 0
+        solid = False
+        elements = self._elements(pattern)
+        words = sum(e[2] if e[0] == "gap" else max(map(len, e[1])) for e in elements)
+        self.longest = max(self.longest, 2 * words)  # twice: ends of sentences may stand between the words
+        for element in elements:
+            at = self._extend(at, element)
+            solid = solid or (element[0] == "words" and not element[2])
+        if not solid:
+            raise PatternError(f'"{pattern}" would match any text: it needs a word that is not optional.')
+        self._states[at].labels.append(label)
+
+    def finish(self) -> None:
+        """Close the machine; call once after the last `add`."""
+        self._closures = [self._closure(index) for index in range(len(self._states))]
+        self._begin: dict[str, list[int]] = {}
+        for index in self._closures[0]:
+            for symbol, targets in self._states[index].edges.items():
+                self._begin.setdefault(symbol, []).extend(targets)
+        self._alphabet = frozenset(symbol for state in self._states for symbol in state.edges)
+        self._forget()
+
+    def find(self, tokens: Sequence[str]) -> list[Span]:
+        """Every place where a pattern ends, with the nearest start that fits. Order: by end.
+
+        First the machine's sets of states alone, remembered as they come up (a lazy DFA), which settles nearly every
+        text; only round the places where a pattern ends are the starts worked out.
+        """
+        ends = self._ends(tokens)
+        if not ends:
+            return []
+        spans: list[Span] = []
+        for first, last in _windows(ends, self.longest, self.longest, len(tokens)):
+            spans.extend(self._trace(tokens, first, last))
+        return spans
+
+    def find_around(self, tokens: Sequence[str], spans: Iterable[Span]) -> list[Span]:
+        """Like `find`, looking only where a match could cover one of `spans`."""
+        places = sorted({span.start for span in spans})
+        found: list[Span] = []
+        for first, last in _windows(places, self.longest, self.longest, len(tokens)):
+            found.extend(self._trace(tokens, first, last))
+        return found
+
+    def _forget(self) -> None:
+        self._sets: list[frozenset[int]] = [frozenset()]
+        self._numbers: dict[frozenset[int], int] = {frozenset(): 0}
+        self._moves: list[dict[str, int]] = [{}]
+        self._final: list[bool] = [False]
+
+    def _symbols(self, token: str) -> Words:
+        """The edges that a token may take: itself, the prefixes it begins with, and "#" for a number."""
+        begins = (f"{token[:n]}*" for n in range(3, len(token) + 1) if token[:n] in self.prefixes)
+        return tuple(s for s in (token, *begins, *(("#",) if token.isdigit() else ())) if s in self._alphabet)
+
+    def _ends(self, tokens: Sequence[str]) -> list[int]:
+        """Positions of the tokens at which at least one pattern ends."""
+        if len(self._sets) > _MOST_SETS:
+            self._forget()
+        ends: list[int] = []
+        moves, final, alphabet = self._moves, self._final, self._alphabet
+        classes: dict[str, str] = {}
+        here = 0
+        for position, token in enumerate(tokens):
+            if token not in alphabet:
+                known = classes.get(token)
+                if known is None:
+                    # A word in no pattern is as good as any other, so the memory stays small.
+                    known = classes[token] = token if token in self._stops or self._symbols(token) else ""
+                token = known
+            there = moves[here].get(token)
+            if there is None:
+                there = self._move(here, token)
+            here = there
+            if final[here] and token not in self._stops:
+                ends.append(position)
+        return ends
+
+    def _move(self, here: int, token: str) -> int:
+        states = self._states
+        if token in self._stops:
+            new = {s for s in self._sets[here] if not states[s].gap}
+            if token == SOFT_BOUNDARY and not self._strict:
+                new = set(self._sets[here])
+        else:
+            symbols = self._symbols(token)
+            targets = {target for symbol in symbols for target in self._begin.get(symbol, ())}
+            for index in self._sets[here]:
+                state = states[index]
+                if state.edges:
+                    for symbol in symbols:
+                        targets.update(state.edges.get(symbol, ()))
+                if state.skip >= 0:
+                    targets.add(state.skip)
+            new = {index for target in targets for index in self._closures[target]}
+        key = frozenset(new)
+        number = self._numbers.get(key)
+        if number is None:
+            number = self._numbers[key] = len(self._sets)
+            self._sets.append(key)
+            self._moves.append({})
+            self._final.append(any(states[index].labels for index in key))
+        self._moves[here][token] = number
+        return number
+
+    def _trace(self, tokens: Sequence[str], first: int, last: int) -> Iterator[Span]:
+        """The spans within tokens[first:last], start by start: the same machine, remembering where each path began."""
+        states, closures = self._states, self._closures
+        alive: dict[int, int] = {}
+        for position in range(first, last):
+            token = tokens[position]
+            if token in self._stops:
+                if token != SOFT_BOUNDARY or self._strict:
+                    # A gap ends with its sentence; words that follow each other may be torn apart ("want to. die").
+                    alive = {s: start for s, start in alive.items() if not states[s].gap}
+                continue
+            new: dict[int, int] = {}
+            symbols = self._symbols(token)
+            for symbol in symbols:
+                for target in self._begin.get(symbol, ()):
+                    new[target] = position
+            for index, start in alive.items():
+                state = states[index]
+                if state.edges:
+                    for symbol in symbols:
+                        for target in state.edges.get(symbol, ()):
+                            if new.get(target, -1) < start:
+                                new[target] = start
+                if state.skip >= 0 and new.get(state.skip, -1) < start:
+                    new[state.skip] = start
+            alive = {}
+            for index, start in new.items():
+                for target in closures[index]:
+                    if alive.get(target, -1) < start:
+                        alive[target] = start
+            for index, start in alive.items():
+                for label in states[index].labels:
+                    yield Span(start, position + 1, label)
+
+    def _new(self) -> int:
+        self._states.append(_State())
+        return len(self._states) - 1
+
+    def _extend(self, at: int, element: Element) -> int:
+        """The state after `element`, shared with every other pattern that begins with the same elements."""
+        known = self._states[at].children.get(element)
+        if known is not None:
+            return known
+        kind, alternatives, number = element
+        end = self._new()
+        self._states[at].children[element] = end
+        if kind == "gap":
+            self._states[end].gap = True
+            here = self._new()
+            self._states[here].gap = True
+            self._states[at].free.append(here)
+            for left in range(number, -1, -1):
+                self._states[here].free.append(end)
+                if left:
+                    following = self._new()
+                    self._states[here].skip = following
+                    self._states[following].gap = True
+                    here = following
+            return end
+        if number:
+            self._states[at].free.append(end)
+        for words in sorted(alternatives):
+            here = at
+            for place, word in enumerate(words):
+                target = end if place == len(words) - 1 else self._new()
+                self._states[here].edges.setdefault(word, []).append(target)
+                here = target
+        return end
+
+    def _closure(self, index: int) -> tuple[int, ...]:
+        seen = {index}
+        todo = [index]
+        while todo:
+            for target in self._states[todo.pop()].free:
+                if target not in seen:
+                    seen.add(target)
+                    todo.append(target)
+        return tuple(sorted(seen))
+
+    def _elements(self, pattern: str) -> list[Element]:
+        """Parse one line. Top-level words and `a|b` groups; brackets hold alternatives of several words."""
+        out: list[Element] = []
+        parts = _split_top(pattern)
+        for part in parts:
+            if re.fullmatch(r"~\d+", part):
+                out.append(("gap", frozenset(), int(part[1:])))
+            elif part.startswith("[") and part.endswith("]"):
+                out.append(("words", self._alternatives(part[1:-1], pattern), 1))
+            else:
+                inner = part[1:-1] if part.startswith("(") and part.endswith(")") else part
+                alternatives = self._alternatives(inner, pattern)
+                if len(alternatives) == 1:
+                    out.extend(("words", frozenset({(word,)}), 0) for word in next(iter(alternatives)))
+                else:
+                    out.append(("words", alternatives, 0))
+        if not out:
+            raise PatternError("An empty pattern matches nothing: remove it.")
+        return out
+
+    def _alternatives(self, text: str, pattern: str) -> frozenset[Words]:
+        found: set[Words] = set()
+        for option in text.split("|"):
+            rows: list[Words] = [()]
+            for word in option.split():
+                name = re.fullmatch(r"\{([a-z_]+)\}", word)
+                if name:
+                    if name[1] not in self._macros:
+                        raise PatternError(f'"{pattern}": there is no macro "{name[1]}".')
+                    rows = [(*row, *more) for row in rows for more in self._macros[name[1]]]
+                elif re.search(r"[\[\](){}~]", word):
+                    raise PatternError(f'"{pattern}": brackets and gaps cannot stand inside brackets ("{word}").')
+                elif word == "#":
+                    rows = [(*row, "#") for row in rows]
+                elif word.endswith("*"):
+                    if len(word) < 4:
+                        raise PatternError(f'"{pattern}": "{word}" is too short to begin a word with.')
+                    stem = "".join(self._tokenise(word[:-1]))
+                    self.prefixes.add(stem)
+                    rows = [(*row, f"{stem}*") for row in rows]
+                else:
+                    tokens = tuple(token for token in self._tokenise(word) if token != BOUNDARY)
+                    self.vocabulary.update(tokens)
+                    rows = [(*row, *tokens) for row in rows]
+            if () in rows:
+                raise PatternError(f'"{pattern}" has an empty alternative: use [..] for what may be missing.')
+            found.update(rows)
+        return frozenset(found)
+
+
+def _split_top(pattern: str) -> list[str]:
+    """Cut at blanks outside brackets. Raises PatternError for brackets that do not close."""
+    parts: list[str] = []
+    depth = 0
+    for piece in re.findall(r"[\[(]|[\])]|\s+|[^\s\[\]()]+", pattern.strip()):
+        if piece in "[(":
+            depth += 1
+        elif piece in "])":
+            depth -= 1
+        if depth < 0 or depth > 1:
+            raise PatternError(f'"{pattern}": brackets do not pair, or stand inside each other.')
+        if piece.isspace() and depth == 0:
+            parts.append("")
+            continue
+        if not parts:
+            parts.append("")
+        parts[-1] += piece
+    if depth:
+        raise PatternError(f'"{pattern}": a bracket is not closed.')
+    return [part for part in parts if part]
+
+
+def survivors(spans: Iterable[Span], safe: Iterable[Span]) -> list[Span]:
+    """The spans that no safe span covers wholly: "dying to see you" takes out "dying", never a second statement."""
+    reach: dict[int, int] = {}
+    for cover in safe:
+        reach[cover.start] = max(reach.get(cover.start, 0), cover.end)
+    starts = sorted(reach)
+    furthest = list(accumulate((reach[start] for start in starts), max))
+    left: list[Span] = []
+    for span in spans:
+        at = bisect_right(starts, span.start) - 1
+        if at < 0 or furthest[at] < span.end:
+            left.append(span)
+    return left
+
+
+def _windows(places: Sequence[int], before: int, after: int, total: int) -> Iterator[tuple[int, int]]:
+    """Stretches round sorted `places`, joined where they touch."""
+    first = last = -1
+    for place in places:
+        if last < 0:
+            first = max(0, place - before)
+        elif place - before > last:
+            yield first, last
+            first = place - before
+        last = min(total, place + after + 1)
+    if last >= 0:
+        yield first, last
