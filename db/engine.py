@@ -2,8 +2,10 @@
 
 import asyncio
 import os
+from contextlib import AbstractAsyncContextManager, nullcontext
 from pathlib import Path
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from alembic import command
 from alembic.config import Config
@@ -18,6 +20,7 @@ from tenacity import AsyncRetrying, retry_if_exception, stop_after_delay, wait_r
 
 from db.errors import StoreBusy, StoreError, StoreUnavailable, translate
 
+DRIVERS = ("sqlite+aiosqlite", "postgresql+asyncpg")
 BEGIN = "heard_begin"
 """Execution option: how a transaction on SQLite begins. WRITE takes the lock at once; NONE is for statements that
 may not stand in a transaction."""
@@ -29,11 +32,43 @@ _LOCK_KEY = 7_205_119_001
 """Any fixed number: the advisory lock that keeps two migrating processes apart on PostgreSQL."""
 
 
+class WriteQueue:
+    """One writer at a time within this process, first come first served; SQLite has one anyway, but its own waiting is
+    a lottery in which somebody can lose for seconds. Waiting in the queue, too, ends after `seconds`.
+    """
+
+    def __init__(self, seconds: float) -> None:
+        self.seconds = seconds
+        self._lock = asyncio.Lock()
+
+    async def __aenter__(self) -> None:
+        """Wait for one's turn; raises StoreBusy."""
+        try:
+            async with asyncio.timeout(self.seconds):
+                await self._lock.acquire()
+            return
+        except TimeoutError:
+            pass
+        raise StoreBusy
+
+    async def __aexit__(self, *_: object) -> None:
+        """Let the next one write."""
+        self._lock.release()
+
+
+_queues: WeakKeyDictionary[AsyncEngine, WriteQueue] = WeakKeyDictionary()
+
+
+def write_queue(engine: AsyncEngine) -> AbstractAsyncContextManager[None]:
+    """What a write has to hold: the queue of an SQLite engine made here, or nothing."""
+    return _queues.get(engine) or nullcontext()
+
+
 def create_engine(url: str, *, lock_seconds: float = 5.0) -> AsyncEngine:
     """An engine for `sqlite+aiosqlite:///path` or `postgresql+asyncpg://...`.
 
     A write waits up to `lock_seconds` for another process's lock. No connection is opened yet, and no table made: call
-    `upgrade` first. Raises StoreUnavailable for a URL that is none.
+    `upgrade` first. Raises StoreUnavailable for a URL that is none, or whose driver is not installed.
     """
     parsed = _parse(url)
     # Errors never carry parameters: they are people's words.
@@ -41,11 +76,15 @@ def create_engine(url: str, *, lock_seconds: float = 5.0) -> AsyncEngine:
     if parsed.get_backend_name() == "sqlite":
         engine = create_async_engine(parsed, connect_args={"timeout": lock_seconds}, **options)
         _prepare_sqlite(engine)
+        _queues[engine] = WriteQueue(lock_seconds)
         return engine
     server_settings = {"lock_timeout": str(int(lock_seconds * 1000)), "application_name": "heard"}
-    return create_async_engine(
-        parsed, connect_args={"server_settings": server_settings}, pool_pre_ping=True, **options
-    )
+    try:
+        return create_async_engine(
+            parsed, connect_args={"server_settings": server_settings}, pool_pre_ping=True, **options
+        )
+    except ModuleNotFoundError as error:
+        raise StoreUnavailable("PostgreSQL needs its driver. Install it by `pip install asyncpg`.") from error
 
 
 def address(url: str) -> str:
@@ -55,9 +94,11 @@ def address(url: str) -> str:
 
 def _parse(url: str) -> URL:
     try:
-        return make_url(url)
+        parsed = make_url(url)
     except ArgumentError:
-        pass
+        parsed = URL.create("none")
+    if parsed.drivername in DRIVERS:
+        return parsed
     raise StoreUnavailable(
         "The database's address is not one: it reads sqlite+aiosqlite:///path or postgresql+asyncpg://user@host/name. "
         "Mend `database_url`."

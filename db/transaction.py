@@ -6,6 +6,7 @@ reply that had arrived is not lost because its reader went away.
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import nullcontext
 from typing import Any, TypeVar
 
 from sqlalchemy import text
@@ -13,7 +14,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession
 from tenacity import AsyncRetrying, retry_if_exception_type, stop_after_attempt, wait_random_exponential
 
-from db.engine import BEGIN, READ, WRITE
+from db.engine import BEGIN, READ, WRITE, write_queue
 from db.errors import StoreBusy, StoreError, translate
 from db.text import clean
 
@@ -51,6 +52,7 @@ async def _once(engine: AsyncEngine, work: Work[Result], write: bool) -> Result:
     failure: StoreError
     try:
         async with (
+            write_queue(engine) if write else nullcontext(),
             engine.execution_options(**{BEGIN: WRITE if write else READ}).connect() as connection,
             AsyncSession(connection, expire_on_commit=False) as session,
             session.begin(),

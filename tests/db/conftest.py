@@ -1,0 +1,124 @@
+"""Real databases in a fresh folder, and records to put into them."""
+
+import shutil
+import uuid
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy.ext.asyncio import AsyncEngine
+
+from db.engine import create_engine, upgrade_sync
+from db.records import (
+    ConversationRecord,
+    DraftRecord,
+    DraftStatus,
+    MessageRecord,
+    Outcome,
+    ReplyRecord,
+    ScoreRecord,
+)
+from db.store import Store
+
+LOCK_SECONDS = 0.3
+
+
+class Make:
+    """Records with sensible fields; keyword arguments replace any of them."""
+
+    def __init__(self) -> None:
+        self.now = datetime(2026, 5, 1, 12, 0, tzinfo=UTC)
+
+    def id(self) -> str:
+        return str(uuid.uuid4())
+
+    def conversation(self, participant_id: str, **fields: Any) -> ConversationRecord:
+        return replace(ConversationRecord(self.id(), participant_id, "study", self.now), **fields)
+
+    def message(self, conversation: ConversationRecord, text: str = "A hard week.", **fields: Any) -> MessageRecord:
+        return replace(MessageRecord(self.id(), conversation.id, text, Outcome.PENDING, self.now), **fields)
+
+    def score(self, **fields: Any) -> ScoreRecord:
+        score = ScoreRecord("scored", None, 1.5, 2.0, 2.5, 2.0, "default", "a" * 64, "b" * 64)
+        return replace(score, **fields)
+
+    def draft(self, text: str = "That sounds tiring.", **fields: Any) -> DraftRecord:
+        draft = DraftRecord(
+            id=self.id(),
+            number=1,
+            text=text,
+            status=DraftStatus.COMPLETE,
+            kept=True,
+            guidance=None,
+            prompt_sha256="c" * 64,
+            model="echo",
+            parameters={"temperature": 0.7},
+            first_token_seconds=0.2,
+            total_seconds=1.5,
+            prompt_tokens=30,
+            completion_tokens=12,
+            error=None,
+            score=self.score(),
+            created_at=self.now,
+        )
+        return replace(draft, **fields)
+
+    def reply(self, message: MessageRecord, *drafts: DraftRecord, **fields: Any) -> ReplyRecord:
+        reply = ReplyRecord(self.id(), message.id, "study", "plain", drafts or (self.draft(),), self.now)
+        return replace(reply, **fields)
+
+    async def turn(
+        self, store: Store, conversation: ConversationRecord, text: str = "A hard week.", answer: str = "That is a lot."
+    ) -> tuple[MessageRecord, ReplyRecord]:
+        """Store a whole answered turn."""
+        message = self.message(conversation, text)
+        await store.open_turn(conversation, message)
+        reply = self.reply(message, self.draft(answer))
+        await store.close_turn(message.id, Outcome.ANSWERED, reply)
+        return message, reply
+
+
+@pytest.fixture
+def make() -> Make:
+    return Make()
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "heard.db"
+
+
+@pytest.fixture(scope="session")
+def migrated(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A database as the migrations make it, to be copied."""
+    path = tmp_path_factory.mktemp("migrated") / "heard.db"
+    upgrade_sync(f"sqlite+aiosqlite:///{path}")
+    return path
+
+
+@pytest.fixture
+def url(path: Path, migrated: Path) -> str:
+    shutil.copyfile(migrated, path)
+    return f"sqlite+aiosqlite:///{path}"
+
+
+@pytest.fixture
+async def engine(url: str) -> AsyncIterator[AsyncEngine]:
+    engine = create_engine(url, lock_seconds=LOCK_SECONDS)
+    yield engine
+    await engine.dispose()
+
+
+@pytest.fixture
+async def store(engine: AsyncEngine) -> Store:
+    return Store(engine)
+
+
+@pytest.fixture
+async def person(store: Store) -> str:
+    participant_id = str(uuid.uuid4())
+    await store.ensure_participant(participant_id)
+    return participant_id

@@ -1,0 +1,245 @@
+"""A person's own data: all of it out, all of it gone, and nothing of it in the files afterwards."""
+
+import asyncio
+import json
+import sqlite3
+from pathlib import Path
+
+import pytest
+from sqlalchemy.ext.asyncio import AsyncEngine
+
+from db.engine import create_engine
+from db.errors import StoreGone
+from db.records import ConsentRecord, Outcome
+from db.store import Store
+from db.transaction import run_sql
+from tests.db.conftest import LOCK_SECONDS, Make
+from tests.db.test_store import count
+
+MARK = "zaphod-beeblebrox"
+TABLES = (
+    "participant", "consent", "conversation", "message", "reply", "draft", "score",
+    "users", "threads", "steps", "elements", "feedbacks",
+)  # fmt: skip
+
+
+async def fill(store: Store, make: Make, engine: AsyncEngine, person: str, mark: str, turns: int = 3) -> str:
+    """Rows in all twelve tables, with `mark` in every text. Gives the conversation's id."""
+    await store.save_consent(ConsentRecord(person, mark, True, True, make.now))
+    conversation = make.conversation(person, persona=mark)
+    for number in range(turns):
+        message = make.message(conversation, f"{mark} {number} " + "so it goes " * 50 * number)
+        await store.open_turn(conversation, message)
+        drafts = (make.draft(mark * 3, kept=False), make.draft(mark, number=2, guidance=mark, parameters={mark: mark}))
+        await store.close_turn(message.id, Outcome.ANSWERED, make.reply(message, *drafts, strategy=mark))
+    user, thread, step = make.id(), conversation.id, make.id()
+    for query, values in (
+        ("INSERT INTO users (id, identifier, metadata) VALUES (:a, :b, '{}')", {"a": user, "b": person}),
+        (
+            'INSERT INTO threads (id, name, "userId", "userIdentifier") VALUES (:a, :b, :c, :d)',
+            {"a": thread, "b": mark, "c": user, "d": person},
+        ),
+        (
+            'INSERT INTO steps (id, name, type, "threadId", output) VALUES (:a, :b, :b, :c, :d)',
+            {"a": step, "b": "user_message", "c": thread, "d": mark * 500},
+        ),
+        (
+            'INSERT INTO elements (id, "threadId", type, name, props, "forId") VALUES (:a, :b, :c, :c, :d, :e)',
+            {"a": make.id(), "b": thread, "c": "custom", "d": json.dumps({"words": mark}), "e": step},
+        ),
+        (
+            'INSERT INTO feedbacks (id, "forId", value, comment) VALUES (:a, :b, 1, :c)',
+            {"a": make.id(), "b": step, "c": mark},
+        ),
+    ):
+        await run_sql(engine, query, values)
+    return thread
+
+
+def bytes_with(folder: Path, mark: str) -> list[str]:
+    """Names of the files in the folder that contain the mark."""
+    return [item.name for item in folder.iterdir() if item.is_file() and mark.encode() in item.read_bytes()]
+
+
+async def test_everything_goes_and_nothing_else(
+    store: Store, make: Make, engine: AsyncEngine, person: str, path: Path
+) -> None:
+    await fill(store, make, engine, person, MARK)
+    await store.ensure_participant("other")
+    thread = await fill(store, make, engine, "other", "arthur-dent")
+    others = await store.export_participant("other")
+    assert bytes_with(path.parent, MARK) != []  # or the search below would prove nothing
+    removed = await store.erase_participant(person)
+    assert removed == {
+        "score": 6, "draft": 6, "reply": 3, "message": 3, "conversation": 1, "feedbacks": 1, "elements": 1, "steps": 1,
+        "threads": 1, "consent": 1, "participant": 1, "users": 1,
+    }  # fmt: skip
+    assert bytes_with(path.parent, MARK) == []
+    assert path.with_name("heard.db-wal").stat().st_size == 0
+    after = await store.export_participant("other")
+    assert after | {"exported_at": ""} == others | {"exported_at": ""}
+    assert await store.conversation_owner(thread) == "other"
+    assert set((await store.erase_participant(person)).values()) == {0}
+    await store.erase_participant("other")
+    assert [count(path, table) for table in TABLES] == [0] * 12
+
+
+async def test_erased_words_are_not_left_in_slack(
+    store: Store, make: Make, engine: AsyncEngine, path: Path
+) -> None:
+    """Many rows of many sizes by several people, deleted in between: pages split and merge, and copies move about."""
+    for number in range(12):
+        await store.ensure_participant(f"p{number}")
+    for round_number in range(6):
+        for number in range(12):
+            mark = f"{MARK}-{number % 3}-"
+            await fill_turns(store, make, f"p{number}", mark, round_number)
+    for number in (1, 4, 7, 10):
+        await store.erase_participant(f"p{number}")
+    assert bytes_with(path.parent, f"{MARK}-1-") == []
+    assert bytes_with(path.parent, f"{MARK}-0-") != []
+
+
+async def fill_turns(store: Store, make: Make, person: str, mark: str, size: int) -> None:
+    conversation = make.conversation(person)
+    await make.turn(store, conversation, mark * (1 + 40 * size), mark * (1 + 90 * size))
+
+
+async def test_a_reader_delays_the_scrubbing_but_not_the_erasure(
+    store: Store, make: Make, engine: AsyncEngine, person: str, path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    await fill(store, make, engine, person, MARK)
+    reader = sqlite3.connect(path, isolation_level=None)
+    reader.execute("BEGIN")
+    reader.execute("SELECT count(*) FROM message").fetchone()
+    await store.erase_participant(person)
+    assert "may stay" in caplog.text
+    assert MARK not in caplog.text
+    assert count(path, "message") == 0
+    reader.execute("ROLLBACK")
+    reader.close()
+    await store.mark_interrupted()  # the next start
+    assert bytes_with(path.parent, MARK) == []
+
+
+async def test_a_reply_that_streams_meanwhile_comes_to_nothing(
+    store: Store, make: Make, person: str, path: Path
+) -> None:
+    conversation = make.conversation(person)
+    message = make.message(conversation)
+    await store.open_turn(conversation, message)
+    await store.erase_participant(person)
+    assert store.is_erased(conversation.id)
+    with pytest.raises(StoreGone) as caught:
+        await store.close_turn(message.id, Outcome.ANSWERED, make.reply(message))
+    assert "erased" in str(caught.value)
+    with pytest.raises(StoreGone):
+        await store.open_turn(conversation, make.message(conversation))
+    assert [count(path, table) for table in TABLES] == [0] * 12
+
+
+async def test_erasing_and_closing_at_once_never_leaves_half(store: Store, make: Make, path: Path) -> None:
+    for number in range(15):
+        person = f"p{number}"
+        await store.ensure_participant(person)
+        conversation = make.conversation(person)
+        message = make.message(conversation)
+        await store.open_turn(conversation, message)
+        results = await asyncio.gather(
+            store.close_turn(message.id, Outcome.ANSWERED, make.reply(message)),
+            store.erase_participant(person),
+            return_exceptions=True,
+        )
+        assert results[0] is None or isinstance(results[0], StoreGone)
+        assert isinstance(results[1], dict)
+    assert [count(path, table) for table in TABLES] == [0] * 12
+
+
+async def test_one_conversation_can_go_alone(
+    store: Store, make: Make, engine: AsyncEngine, person: str, path: Path
+) -> None:
+    gone = await fill(store, make, engine, person, MARK)
+    stays = make.conversation(person)
+    message, reply = await make.turn(store, stays, "still here")
+    told: list[set[str]] = []
+    store.on_erased(told.append)
+    removed = await store.delete_conversation(gone)
+    assert (removed["conversation"], removed["threads"], removed["draft"]) == (1, 1, 6)
+    assert told == [{gone}]
+    assert await store.replies(stays.id) == {message.id: reply}
+    assert (count(path, "participant"), count(path, "users"), count(path, "consent")) == (1, 1, 1)
+    assert store.is_erased(gone)
+    assert not store.is_erased(stays.id)
+
+
+async def test_listeners_hear_of_every_conversation(
+    store: Store, make: Make, engine: AsyncEngine, person: str
+) -> None:
+    first = await fill(store, make, engine, person, MARK)
+    second = make.conversation(person)
+    await make.turn(store, second)
+    told: list[set[str]] = []
+    store.on_erased(told.append)
+    await store.erase_participant(person)
+    assert told == [{first, second.id}]
+
+
+async def test_an_erasure_that_fails_erases_nothing(
+    url: str, make: Make, store: Store, engine: AsyncEngine, person: str, path: Path
+) -> None:
+    thread = await fill(store, make, engine, person, MARK)
+    before = [count(path, table) for table in TABLES]
+    # A trigger of another program stops the last of the deletions: a real failure midway.
+    connection = sqlite3.connect(path)
+    connection.execute("CREATE TRIGGER keep BEFORE DELETE ON users BEGIN SELECT RAISE(ABORT, 'no'); END")
+    connection.commit()
+    connection.close()
+    with pytest.raises(Exception, match="database could not"):
+        await store.erase_participant(person)
+    assert [count(path, table) for table in TABLES] == before
+    assert not store.is_erased(thread)
+
+
+async def test_the_export_has_everything(
+    store: Store, make: Make, engine: AsyncEngine, person: str
+) -> None:
+    thread = await fill(store, make, engine, person, MARK)
+    await store.ensure_participant("other")
+    await fill(store, make, engine, "other", "arthur-dent")
+    stored = json.loads(json.dumps(await store.export_participant(person)))
+    assert stored["participant"]["id"] == person
+    assert stored["participant"]["created_at"].endswith("+00:00")
+    assert [consent["version"] for consent in stored["consents"]] == [MARK]
+    (conversation,) = stored["conversations"]
+    assert conversation["id"] == thread
+    assert [message["position"] for message in conversation["messages"]] == [1, 2, 3]
+    reply = conversation["messages"][0]["reply"]
+    assert [draft["number"] for draft in reply["drafts"]] == [1, 2]
+    assert reply["drafts"][1]["parameters"] == {MARK: MARK}
+    assert reply["drafts"][1]["score"]["empathy"] == 2.0
+    assert {name: len(rows) for name, rows in stored["page_history"].items()} == {
+        "users": 1, "threads": 1, "steps": 1, "elements": 1, "feedbacks": 1,
+    }  # fmt: skip
+    assert "arthur-dent" not in json.dumps(stored)
+
+
+async def test_the_export_of_nobody_is_empty(store: Store) -> None:
+    stored = await store.export_participant("nobody")
+    assert stored["participant"] is None
+    assert not any(stored["page_history"].values())
+    assert (stored["consents"], stored["conversations"]) == ([], [])
+
+
+async def test_a_store_in_another_process_erases_what_this_one_streams(
+    url: str, store: Store, make: Make, person: str, path: Path
+) -> None:
+    """As `heard erase` does while the server runs."""
+    conversation = make.conversation(person)
+    message = make.message(conversation)
+    await store.open_turn(conversation, message)
+    engine = create_engine(url, lock_seconds=LOCK_SECONDS)
+    await Store(engine).erase_participant(person)
+    await engine.dispose()
+    with pytest.raises(StoreGone):
+        await store.close_turn(message.id, Outcome.ANSWERED, make.reply(message))
+    assert count(path, "reply") == 0
