@@ -35,7 +35,7 @@ from chat_app.turn import run_turn
 from db.store import StoreError
 from prompts.records import Persona
 
-ICON = "/public/avatars/heard.svg"
+ICON = "/public/avatars/persona.svg"
 REOPEN_SECONDS = 0.05
 """Pause before a reopened page is drawn on: Chainlit sends it the conversation right after `on_chat_resume` returns."""
 
@@ -324,7 +324,7 @@ class Page:
             content="",
             id=request.reply_id,
             author=request.persona.name,
-            metadata={"avatarName": "heard"},
+            metadata={"avatarName": wording.AVATAR},
             created_at=utc_now(),
         )
 
@@ -357,7 +357,9 @@ class Page:
         """The end of the reply, on the page and (by one page) in its history."""
         self.reply.content, self.reply.is_error = text, error
         if author is not None:
-            self.reply.author, self.reply.metadata = author, {"avatarName": author}
+            self.reply.author = author
+        if author == wording.SAFETY_AUTHOR:
+            self.reply.metadata = {"avatarName": author}
         emitter = cl.context.emitter
         if self.keeps:
             await (self.reply.send() if new else self.reply.update())
@@ -377,8 +379,7 @@ def _element(thread_id: str, reply_id: str, props: dict[str, Any]) -> Any:
 
 async def say(sentence: str) -> None:
     """A sentence of the program itself."""
-    author = wording.SYSTEM_AUTHOR
-    await cl.Message(content=sentence, author=author, metadata={"avatarName": author}).send()
+    await cl.Message(content=sentence, author=wording.SYSTEM_AUTHOR, metadata={"avatarName": wording.AVATAR}).send()
 
 
 def in_background(work: Coroutine[Any, Any, None]) -> None:

@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import Any
 
 from chat_app import card
-from chat_app.wording import stored_text
+from chat_app.wording import AVATAR, stored_text
 from db.records import DraftStatus, ReplyRecord
 
 Step = dict[str, Any]
@@ -51,7 +51,7 @@ def reply_step(
         "streaming": streaming,
         "isError": error,
         "waitForAnswer": False,
-        "metadata": {"avatarName": "heard"},
+        "metadata": {"avatarName": AVATAR},
     }
 
 

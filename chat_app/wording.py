@@ -10,6 +10,8 @@ from db.records import DraftRecord, DraftStatus, ReplyRecord
 
 SAFETY_AUTHOR = "heard safety"
 SYSTEM_AUTHOR = "heard"
+AVATAR = "persona"
+"""Picture beside replies, below `public/avatars/`; any name but the page's own, which Chainlit looks up elsewhere."""
 AIMS = {
     "cognitive": "showing more understanding of how you feel",
     "emotional": "with more warmth",
@@ -17,9 +19,9 @@ AIMS = {
 }
 """What a rewrite is after, by the component it aims at."""
 
-STOPPED = "*Stopped. What had arrived is kept.*"
-STOPPED_REWRITE = "*Writing it again was stopped; the earlier draft stands.*"
-STOPPED_EARLY = "*Stopped before the reply began.*"
+STOPPED = "> Stopped. What had arrived is kept."
+STOPPED_REWRITE = "> Writing it again was stopped; the earlier draft stands."
+STOPPED_EARLY = "> Stopped before the reply began."
 BUSY = (
     "A reply is still being written in this conversation, so this message was not answered. "
     "Wait until it ends or press Stop, then send your message again."
@@ -52,7 +54,7 @@ def shown_text(text: str) -> str:
 def waiting(ahead: int) -> str:
     """The line shown while the model is busy with others; `ahead` is 1 or more."""
     who = "1 person is" if ahead == 1 else f"{ahead} people are"
-    return f"*{who} ahead of you. Your reply starts as soon as there is room.*"
+    return quoted(f"{who} ahead of you. Your reply starts as soon as there is room.")
 
 
 def crashed(reference: str) -> str:
@@ -61,7 +63,10 @@ def crashed(reference: str) -> str:
 
 
 def quoted(sentence: str) -> str:
-    """A sentence of the program under a text of the model, told apart from it."""
+    """A sentence of the program, told apart from the model's text.
+
+    A quotation and not emphasis, which the page's cursor would break: `*` counts as an end only before white space.
+    """
     return "> " + _LINES.sub(" ", sentence).strip()
 
 
@@ -71,7 +76,7 @@ def reply_text(view: View) -> str:
         return _ended(view)
     parts = []
     if view.number > 1:
-        parts.append(f"*Writing it again, {AIMS.get(view.guidance or '', 'once more')}.*")
+        parts.append(quoted(f"Writing it again, {AIMS.get(view.guidance or '', 'once more')}."))
     if view.text:
         parts.append(harmless(view.text))
     elif view.ahead:

@@ -1,16 +1,15 @@
 // The score card under a reply. `props` come from chat_app/card.py and are shown as they are: this file draws, and decides nothing.
 import { useId, useState } from "react";
 
-const WIDTH = 120;
-const EDGES = [0.25, 0.75]; // where Moderate begins (1.5) and where High begins (2.5), as shares of 1..3
+const EDGES = ["25%", "75%"]; // where Moderate begins (1.5) and where High begins (2.5) on 1..3
 
 function Bar({ share, level }) {
   return (
-    <svg className="hc-bar" data-level={level} viewBox={`0 0 ${WIDTH} 10`} preserveAspectRatio="none" aria-hidden="true">
-      <rect className="hc-rail" x="0" y="1" width={WIDTH} height="8" rx="4" />
-      <rect className="hc-fill" x="0" y="1" width={Math.max(4, share * WIDTH)} height="8" rx="4" />
+    <svg className="hc-bar" data-level={level} aria-hidden="true">
+      <rect className="hc-rail" width="100%" height="100%" rx="4" />
+      <rect className="hc-fill" width={`${Math.max(3, share * 100)}%`} height="100%" rx="4" />
       {EDGES.map((edge) => (
-        <line key={edge} className="hc-edge" x1={edge * WIDTH} x2={edge * WIDTH} y1="0" y2="10" />
+        <line key={edge} className="hc-edge" x1={edge} x2={edge} y1="0" y2="100%" />
       ))}
     </svg>
   );
