@@ -6,7 +6,6 @@ from functools import lru_cache
 from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
-from markdown_it import MarkdownIt
 from markupsafe import Markup
 
 NOTICE_DATE = "2026-11-28"
@@ -41,13 +40,3 @@ def notice(persona_word: str) -> Notice:
     html = templates().get_template("notice.html").render(persona_word=persona_word)
     fingerprint = hashlib.sha256(" ".join(html.split()).encode("utf-8")).hexdigest()[:12]
     return Notice(Markup(html), f"{NOTICE_DATE}.{fingerprint}")
-
-
-def from_markdown(text: str) -> Markup:
-    """Markdown as HTML, with raw HTML in it escaped. Used for the crisis numbers, which the chat shows as Markdown."""
-    renderer = MarkdownIt("commonmark", {"html": False})
-    tokens = renderer.parse(text)
-    for token in tokens:
-        if token.type in ("heading_open", "heading_close"):
-            token.tag = "h2"  # right below the page's own heading, whatever fits in the chat
-    return Markup(renderer.renderer.render(tokens, renderer.options, {}))

@@ -20,9 +20,10 @@ from chat_app.identity import (
     country_from_headers,
     new_participant,
 )
-from chat_app.pages.notice import from_markdown, notice, templates
+from chat_app.pages.notice import notice, templates
 from chat_app.services import Services
 from db.records import ConsentRecord
+from prompts.safety_files import load_hotlines
 
 CHAT = "/chat/"
 
@@ -52,13 +53,16 @@ def page_routes(services: Services, identity: Identity, close_chats: CloseChats)
     router = APIRouter()
     store = services.store
     shown = notice(services.settings.persona_word)
+    hotlines = load_hotlines()
     countries = dict(safety.countries())
 
     def country_of(request: Request) -> str | None:
         return country_from_headers(request.headers, countries)
 
-    def numbers(country: str | None) -> Any:
-        return from_markdown(safety.handoff(country))
+    def numbers(country: str | None) -> dict[str, Any]:
+        # Not the chat's hand-off: its words answer a message, and here nobody has written one.
+        chosen = [each for each in hotlines.countries if each.code == country]
+        return {"shown": chosen or hotlines.countries, "directories": hotlines.directories}
 
     async def consent_of(request: Request) -> ConsentRecord | None:
         participant = identity.participant_from_headers(request.headers)
@@ -147,14 +151,12 @@ def page_routes(services: Services, identity: Identity, close_chats: CloseChats)
                 ConsentRecord(stored.participant_id, shown.version, False, False, datetime.now(UTC))
             )
             await close_chats(stored.participant_id)
-        return page("declined.html", stored=stored is not None, numbers=numbers(country_of(request)))
+        return page("declined.html", stored=stored is not None, **numbers(country_of(request)))
 
     @router.get("/help")
     async def crisis_help(request: Request, country: str = "") -> Response:
         chosen = country if country in countries else None if country else country_of(request)
-        return page(
-            "help.html", here="/help", country=chosen, countries=safety.countries(), numbers=numbers(chosen)
-        )
+        return page("help.html", here="/help", country=chosen, countries=safety.countries(), **numbers(chosen))
 
     async def own_data(request: Request, problem: str | None = None) -> Response:
         participant = identity.participant_from_headers(request.headers)
