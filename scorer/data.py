@@ -67,8 +67,11 @@ def tabulate(examples: Sequence[Example], facets: Sequence[str] = FACETS) -> Tab
             texts.append(reading.text)
     targets = np.array([[e.labels.get(facet, np.nan) for facet in facets] for e in kept], dtype=np.float32)
     return Table(
-        kept, texts, targets.reshape(len(kept), len(facets)),
-        np.array([e.group for e in kept]), np.array([e.source for e in kept]),
+        kept,
+        texts,
+        targets.reshape(len(kept), len(facets)),
+        np.array([e.group for e in kept]),
+        np.array([e.source for e in kept]),
     )
 
 
@@ -87,7 +90,9 @@ def epitome(folder: Path) -> Iterator[Example]:
         key = (row["sp_id"], row["rp_id"])
         labels = {facet: levels[facet][key] for facet in names if key in levels[facet]}
         # By the text, not the id: some posts are there twice under two ids.
-        yield Example("epitome", "epitome-" + _digest(row["seeker_post"]), row["seeker_post"], row["response_post"], labels)
+        yield Example(
+            "epitome", "epitome-" + _digest(row["seeker_post"]), row["seeker_post"], row["response_post"], labels
+        )
 
 
 def esconv(folder: Path) -> Iterator[Example]:
@@ -96,8 +101,11 @@ def esconv(folder: Path) -> Iterator[Example]:
     "Information" is left open for advice, and "Other" (greetings, thanks) says 0 to everything.
     """
     facet_of = {
-        "Affirmation and Reassurance": "affirmation", "Reflection of feelings": "reflection",
-        "Restatement or Paraphrasing": "reflection", "Providing Suggestions": "advice", "Self-disclosure": "self_talk",
+        "Affirmation and Reassurance": "affirmation",
+        "Reflection of feelings": "reflection",
+        "Restatement or Paraphrasing": "reflection",
+        "Providing Suggestions": "advice",
+        "Self-disclosure": "self_talk",
     }
     for name in ("dev.csv", "test.csv"):
         for row in _rows(folder / name):
@@ -181,10 +189,14 @@ def _numbered(path: Path, wanted: Sequence[str]) -> Iterator[tuple[int, dict[str
             found = reader.fieldnames or []
             missing = [name for name in wanted if name not in found]
             if missing:
-                raise ScorerError(f"{path}, line 1: no column {', '.join(missing)}. The columns are {', '.join(wanted)}.")
+                raise ScorerError(
+                    f"{path}, line 1: no column {', '.join(missing)}. The columns are {', '.join(wanted)}."
+                )
             unknown = [name for name in found if name not in wanted]
             if unknown:
-                raise ScorerError(f"{path}, line 1: unknown column {', '.join(unknown)}. The columns are {', '.join(wanted)}.")
+                raise ScorerError(
+                    f"{path}, line 1: unknown column {', '.join(unknown)}. The columns are {', '.join(wanted)}."
+                )
             for row in reader:
                 if None in row or None in row.values():
                     raise ScorerError(f"{path}, line {reader.line_num}: this line has not as many cells as line 1.")
@@ -200,7 +212,9 @@ def _rows(path: Path) -> list[dict[str, str]]:
         with path.open(encoding="utf-8-sig", newline="") as file:
             return list(csv.DictReader(file))
     except OSError as error:
-        raise ScorerError(f"{path} cannot be read ({error.strerror}). Give the folder that holds the label sources.") from error
+        raise ScorerError(
+            f"{path} cannot be read ({error.strerror}). Give the folder that holds the label sources."
+        ) from error
 
 
 def _digest(text: str) -> str:

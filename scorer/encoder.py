@@ -47,7 +47,9 @@ class Encoder:
         config = read_config(folder)
         depth = int(config["num_hidden_layers"])
         if not layers or not all(0 <= layer <= depth for layer in layers):
-            raise ScorerError(f"Layers {list(layers)} were asked for, but the encoder in {folder} has layers 0 to {depth}.")
+            raise ScorerError(
+                f"Layers {list(layers)} were asked for, but the encoder in {folder} has layers 0 to {depth}."
+            )
         path = graph_path(folder, found, layers)
         model: Path | bytes = path
         if not path.exists():
@@ -67,7 +69,9 @@ class Encoder:
             )
             tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
         except Exception as error:  # both libraries raise their own plain Exception types for a damaged file
-            raise ScorerError(f"The encoder in {folder} cannot be opened. Remove {path.name} there and try again.") from error
+            raise ScorerError(
+                f"The encoder in {folder} cannot be opened. Remove {path.name} there and try again."
+            ) from error
         tokenizer.no_truncation()
         tokenizer.no_padding()
         return cls(session, tokenizer, min(WINDOW, int(config["max_position_embeddings"])), found)

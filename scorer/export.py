@@ -53,7 +53,9 @@ def build_graph(folder: Path, layers: Sequence[int]) -> bytes:
 
     # One segment only, so its embedding is added to the positions beforehand.
     positions = weights["embeddings.position_embeddings.weight"] + weights["embeddings.token_type_embeddings.weight"][0]
-    words = node("Gather", [constant("words", weights["embeddings.word_embeddings.weight"]), "input_ids"], "word_states")
+    words = node(
+        "Gather", [constant("words", weights["embeddings.word_embeddings.weight"]), "input_ids"], "word_states"
+    )
     length = node("Shape", ["input_ids"], "length", start=1, end=2)
     zero, axis = constant("zero", np.array([0], np.int64)), constant("axis", np.array([0], np.int64))
     places = node("Slice", [constant("positions", positions), zero, length, axis], "place_states")
@@ -65,7 +67,10 @@ def build_graph(folder: Path, layers: Sequence[int]) -> bytes:
         projection = constant(f"{here}.qkv", np.concatenate([weights[f"{part}.weight"].T for part in parts], axis=1))
         shift = constant(f"{here}.qkv_bias", np.concatenate([weights[f"{part}.bias"] for part in parts]))
         attended = node(
-            "Attention", [state, projection, shift, "attention_mask"], f"{here}.attended", MICROSOFT,
+            "Attention",
+            [state, projection, shift, "attention_mask"],
+            f"{here}.attended",
+            MICROSOFT,
             num_heads=int(config["num_attention_heads"]),
         )
         output = constant(f"{here}.out", weights[f"{block}.attention.output.dense.weight"].T)
@@ -85,7 +90,11 @@ def build_graph(folder: Path, layers: Sequence[int]) -> bytes:
         nodes,
         "bert",
         [helper.make_tensor_value_info(name, TensorProto.INT32, shape) for name in ("input_ids", "attention_mask")],
-        [helper.make_tensor_value_info("states", TensorProto.FLOAT, [*shape, len(layers) * int(config["hidden_size"])])],
+        [
+            helper.make_tensor_value_info(
+                "states", TensorProto.FLOAT, [*shape, len(layers) * int(config["hidden_size"])]
+            )
+        ],
         constants,
     )
     opsets = [helper.make_opsetid("", 17), helper.make_opsetid(MICROSOFT, 1)]

@@ -20,7 +20,9 @@ def read_config(folder: Path) -> dict[str, Any]:
     try:
         config = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
-        raise ScorerError(f"The encoder in {folder} has no readable config.json. Give a folder with a BERT model.") from error
+        raise ScorerError(
+            f"The encoder in {folder} has no readable config.json. Give a folder with a BERT model."
+        ) from error
     if not isinstance(config, dict) or config.get("model_type") != "bert" or config.get("hidden_act", "gelu") != "gelu":
         raise ScorerError(f'{path}: only BERT encoders with "gelu" can be used (model_type "bert").')
     if config.get("position_embedding_type", "absolute") != "absolute":
@@ -34,4 +36,6 @@ def file_sha256(path: Path) -> str:
         with path.open("rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
     except OSError as error:
-        raise ScorerError(f"{path} cannot be read. Run `heard chat` once to fetch the encoder, or give its folder.") from error
+        raise ScorerError(
+            f"{path} cannot be read. Run `heard chat` once to fetch the encoder, or give its folder."
+        ) from error

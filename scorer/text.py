@@ -34,18 +34,21 @@ REASONS = {
 
 # Greek, Cyrillic and small-capital letters and the Latin letter each is drawn for. By look, not by sound, except where
 # the look is shared (sigma, lambda, delta): that is how disguised text is written.
-_LOOKALIKES = str.maketrans(dict(pair.split(":") for pair in (
-    "α:a β:b γ:y δ:d ε:e ζ:z η:n θ:o ι:i κ:k λ:l μ:u ν:v ο:o π:n ρ:p σ:o ς:c τ:t υ:u φ:f χ:x ω:w "
-    "Α:A Β:B Ε:E Ζ:Z Η:H Θ:O Ι:I Κ:K Λ:A Μ:M Ν:N Ο:O Π:N Ρ:P Σ:E Τ:T Υ:Y Χ:X Δ:A "
-    "а:a в:b г:r е:e з:e и:n і:i ј:j к:k м:m н:h о:o п:n р:p с:c т:t у:y х:x ѕ:s ь:b я:r ԁ:d һ:h ԛ:q ԝ:w "
-    "А:A В:B Е:E Ѕ:S І:I Ј:J К:K М:M Н:H О:O Р:P С:C Т:T У:Y Х:X Я:R И:N "
-    "ᴀ:a ʙ:b ᴄ:c ᴅ:d ᴇ:e ꜰ:f ɢ:g ʜ:h ɪ:i ᴊ:j ᴋ:k ʟ:l ᴍ:m ɴ:n ᴏ:o ᴘ:p ʀ:r ꜱ:s ᴛ:t ᴜ:u ᴠ:v ᴡ:w ʏ:y ᴢ:z ı:i ł:l ø:o đ:d"
-).split()))
-_BY_SOUND = str.maketrans(dict(pair.split(":") for pair in "σ:s ς:s π:p Σ:S Π:P Δ:D δ:d Λ:L μ:m η:n ν:n φ:f Φ:F ω:o γ:g Γ:G".split()))
+_LOOKALIKES = str.maketrans(
+    dict(
+        pair.split(":")
+        for pair in ["α:a", "β:b", "γ:y", "δ:d", "ε:e", "ζ:z", "η:n", "θ:o", "ι:i", "κ:k", "λ:l", "μ:u", "ν:v", "ο:o", "π:n", "ρ:p", "σ:o", "ς:c", "τ:t", "υ:u", "φ:f", "χ:x", "ω:w", "Α:A", "Β:B", "Ε:E", "Ζ:Z", "Η:H", "Θ:O", "Ι:I", "Κ:K", "Λ:A", "Μ:M", "Ν:N", "Ο:O", "Π:N", "Ρ:P", "Σ:E", "Τ:T", "Υ:Y", "Χ:X", "Δ:A", "а:a", "в:b", "г:r", "е:e", "з:e", "и:n", "і:i", "ј:j", "к:k", "м:m", "н:h", "о:o", "п:n", "р:p", "с:c", "т:t", "у:y", "х:x", "ѕ:s", "ь:b", "я:r", "ԁ:d", "һ:h", "ԛ:q", "ԝ:w", "А:A", "В:B", "Е:E", "Ѕ:S", "І:I", "Ј:J", "К:K", "М:M", "Н:H", "О:O", "Р:P", "С:C", "Т:T", "У:Y", "Х:X", "Я:R", "И:N", "ᴀ:a", "ʙ:b", "ᴄ:c", "ᴅ:d", "ᴇ:e", "ꜰ:f", "ɢ:g", "ʜ:h", "ɪ:i", "ᴊ:j", "ᴋ:k", "ʟ:l", "ᴍ:m", "ɴ:n", "ᴏ:o", "ᴘ:p", "ʀ:r", "ꜱ:s", "ᴛ:t", "ᴜ:u", "ᴠ:v", "ᴡ:w", "ʏ:y", "ᴢ:z", "ı:i", "ł:l", "ø:o", "đ:d"]
+    )
+)
+_BY_SOUND = str.maketrans(
+    dict(pair.split(":") for pair in ["σ:s", "ς:s", "π:p", "Σ:S", "Π:P", "Δ:D", "δ:d", "Λ:L", "μ:m", "η:n", "ν:n", "φ:f", "Φ:F", "ω:o", "γ:g", "Γ:G"])
+)
 _LEET = str.maketrans("431075@$!", "aeiotsasi")
 _LEET_L = str.maketrans("431075@$!", "aelotsasi")
 
-_PICTURE = regex.compile(r"[0-9#*]\u20E3|(?![0-9#*])[\p{Extended_Pictographic}\p{Regional_Indicator}\p{Emoji_Modifier}]")
+_PICTURE = regex.compile(
+    r"[0-9#*]\u20E3|(?![0-9#*])[\p{Extended_Pictographic}\p{Regional_Indicator}\p{Emoji_Modifier}]"
+)
 _EMOTICON = regex.compile(r"(?<!\w)(?:[:;=][-o^']?[()DPp/\\|*3\[\]]+|[xX]D+|<3+|\^_*\^|[Tt]_[Tt]|[()]:)(?!\w)")
 _WORD = regex.compile(r"\p{L}+(?:'\p{L}+)*")
 _REPEATED_LETTER = regex.compile(r"(\p{L})\1{2,}", regex.IGNORECASE)
@@ -53,7 +56,9 @@ _REPEATED_SIGN = regex.compile(r"([^\w\s.])\1+")
 _DOTS = regex.compile(r"\.{3,}")
 _TOKEN = regex.compile(r"[A-Za-z0-9@$!']+")
 _CODE_SIGN = regex.compile(r"[{}\[\]<>=;_\\|#$%^&+~]")
-_MASH = regex.compile(r"^[^aeiouy]{4,}$|[^aeiouy]{5,}|(?:asd|sdf|dfg|fgh|ghj|hjk|jkl|qwe|wer(?=t)|ert(?=y)|zxc|xcv|vbn)", regex.IGNORECASE)
+_MASH = regex.compile(
+    r"^[^aeiouy]{4,}$|[^aeiouy]{5,}|(?:asd|sdf|dfg|fgh|ghj|hjk|jkl|qwe|wer(?=t)|ert(?=y)|zxc|xcv|vbn)", regex.IGNORECASE
+)
 _FTFY = ftfy.TextFixerConfig(unescape_html=False, normalization="NFKC", explain=False)
 
 
@@ -107,7 +112,11 @@ def visible(text: str) -> str:
 
 def _is_visible(char: str) -> bool:
     # Accents go as well (Mn): the encoder is uncased and drops them itself, and stacked marks are a disguise.
-    return char in "\n\t" or char == "\u20e3" or unicodedata.category(char) not in ("Cc", "Cf", "Cs", "Co", "Cn", "Mn", "Me")
+    return (
+        char in "\n\t"
+        or char == "\u20e3"
+        or unicodedata.category(char) not in ("Cc", "Cf", "Cs", "Co", "Cn", "Mn", "Me")
+    )
 
 
 def _fold(text: str, english: English) -> str:
@@ -127,7 +136,7 @@ def _fold(text: str, english: English) -> str:
 
 
 def _unrepeat(text: str, english: English) -> str:
-    """"sooo goood!!!" to "so good!": a letter three times or more is one or two, whichever makes a word."""
+    """ "sooo goood!!!" to "so good!": a letter three times or more is one or two, whichever makes a word."""
 
     def shorten(match: regex.Match[str]) -> str:
         word = match.group()
@@ -139,7 +148,7 @@ def _unrepeat(text: str, english: English) -> str:
 
 
 def _unleet(text: str, english: English) -> str:
-    """"y0u 4re l0ved" to "you are loved"; a token that makes no English word stays ("covid19", "2nd", "B12")."""
+    """ "y0u 4re l0ved" to "you are loved"; a token that makes no English word stays ("covid19", "2nd", "B12")."""
 
     def read_letters(match: regex.Match[str]) -> str:
         word = match.group().rstrip("!'")

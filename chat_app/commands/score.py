@@ -1,0 +1,251 @@
+"""`heard score`, `heard train` and `heard evaluate`: the scorer on the command line."""
+
+import json
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, TextIO
+
+import typer
+
+if TYPE_CHECKING:
+    from scorer.records import EmpathyScore
+    from scorer.score import Scorer
+
+LONGEST_LINE = 4_000_000
+"""Bytes of a line that are read at most, so that memory stays constant whatever comes in."""
+CANNOT_TELL = (
+    "What the numbers cannot tell: whether the reply is true, safe, or right for this person. They read words only."
+)
+
+HeadOption = Annotated[
+    str, typer.Option("--head", help="A head's name, or a path to its folder. Default: the setting scorer_head.")
+]
+EncoderOption = Annotated[
+    Path | None,
+    typer.Option("--encoder", help="Folder of a BERT encoder. Default: the one that comes from the package index."),
+]
+CacheOption = Annotated[
+    Path | None,
+    typer.Option("--cache", help="Folder for the texts' token states (about 0.6 GB). Default: heard's cache folder."),
+]
+
+
+class CommandError(Exception):
+    """Bad input on the command line; `str()` names the fault and the next step."""
+
+    exit_status = 2
+
+
+def score(
+    text: Annotated[str | None, typer.Argument(help="The reply to score.")] = None,
+    seeker: Annotated[str, typer.Option("--seeker", help="The message that it answers.")] = "",
+    jsonl: Annotated[
+        bool,
+        typer.Option(
+            "--jsonl", help='Read {"id","seeker","reply"} a line from standard input, write its scores a line.'
+        ),
+    ] = False,
+    head: HeadOption = "",
+    encoder: EncoderOption = None,
+) -> None:
+    """Rate a reply's cognitive, emotional and behavioral empathy on 1 to 3."""
+    if (text is None) is not jsonl:
+        raise CommandError('Give one text, or --jsonl: heard score "That sounds hard."')
+    scorer = _open_scorer(head, encoder)
+    if jsonl:
+        raise typer.Exit(filter_lines(scorer, sys.stdin.buffer, sys.stdout))
+    typer.echo(render(scorer.score(seeker, text or "")))
+
+
+def train(
+    out: Annotated[Path, typer.Option("--out", help="Folder of the new head.")],
+    data: Annotated[
+        Path | None,
+        typer.Option("--data", help="Your ratings: CSV with seeker,reply,cognitive,emotional,behavioral (1 to 3)."),
+    ] = None,
+    shared: Annotated[
+        Path | None, typer.Option("--shared", help="Folder with the label sources of the default head (see its card).")
+    ] = None,
+    encoder: EncoderOption = None,
+    cache: CacheOption = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace the head that is in the folder.")] = False,
+) -> None:
+    """Train a head on your own ratings, or the default head again."""
+    if (data is None) is (shared is None):
+        raise CommandError("Give your ratings with --data labels.csv, or the default head's sources with --shared DIR.")
+    if out.exists() and not out.is_dir():
+        raise CommandError(f"{out} is a file. Give a folder with --out.")
+    if out.is_dir() and any(out.iterdir()) and not force:
+        raise CommandError(f"{out} is not empty. Give another folder, or --force to replace the head in it.")
+    from scorer.make import make_default, make_from_labels
+
+    if data is not None:
+        from scorer.data import labels_csv
+
+        labels_csv(data)  # before anything is fetched or encoded: a fault in line 3 should not take minutes to show
+    folder = encoder or _encoder_folder()
+    with _Progress() as tell:
+        if data is not None:
+            make_from_labels(data, folder, out, _cache(cache), tell, f"heard train --data {data.name} --out DIR")
+        else:
+            assert shared is not None
+            make_default(
+                shared, folder, out, _cache(cache), tell, "heard train --shared DIR --out scorer/heads/default --force"
+            )
+    typer.echo(f"The head is in {out}. Use it by `heard score --head {out}`, or by scorer_head in settings.toml.")
+
+
+def evaluate(
+    shared: Annotated[
+        Path | None, typer.Option("--shared", help="Folder with the label sources: makes the card's tables again.")
+    ] = None,
+    data: Annotated[
+        Path | None, typer.Option("--data", help="Your ratings (CSV as for `heard train`): measures a head on them.")
+    ] = None,
+    head: HeadOption = "",
+    encoder: EncoderOption = None,
+    cache: CacheOption = None,
+    card: Annotated[
+        Path | None, typer.Option("--card", help="Write the tables into this card, between its two marks.")
+    ] = None,
+) -> None:
+    """Measure the scorer: error beside baselines, over folds, as tables in Markdown."""
+    if (data is None) is (shared is None):
+        raise CommandError("Give the default head's sources with --shared DIR, or your ratings with --data labels.csv.")
+    if data is not None:
+        from scorer.check import on_labels
+
+        typer.echo(on_labels(_open_scorer(head, encoder), data))
+        return
+    from scorer.evaluate import evaluate as tables
+
+    assert shared is not None
+    with _Progress() as tell:
+        text = tables(shared, encoder or _encoder_folder(), _cache(cache), tell)
+    if card is not None:
+        from scorer.check import write_between_marks
+
+        write_between_marks(card, text)
+    typer.echo(text)
+
+
+def render(result: "EmpathyScore") -> str:
+    """A score as a few lines for a person."""
+    from scorer.records import COMPONENTS, level_of
+
+    if result.empathy is None:
+        return f"Not scored. {result.reason}"
+    values = {name.capitalize(): float(getattr(result, name)) for name in COMPONENTS} | {"Empathy": result.empathy}
+    lines = [f"{name:<11} {value:.2f}  {level_of(value):<8}  {_bar(value)}" for name, value in values.items()]
+    return "\n".join([*lines, "Scale: 1 lacking, 2 moderate, 3 strong. Empathy is the mean of the three.", CANNOT_TELL])
+
+
+def filter_lines(scorer: "Scorer", source: BinaryIO, out: TextIO) -> int:
+    """Answer every line of `source` in order, each flushed at once. Returns 0, or 2 when a line could not be read."""
+    faults = 0
+    try:
+        while line := source.readline(LONGEST_LINE + 1):
+            if len(line) > LONGEST_LINE:
+                while not line.endswith(b"\n") and (line := source.readline(LONGEST_LINE)):
+                    pass
+                answer = _fault(None, f"The line is longer than {LONGEST_LINE} bytes.")
+            elif not line.strip():
+                continue
+            else:
+                answer = _answer(line, scorer)
+            faults += answer["status"] == "error"
+            out.write(json.dumps(answer) + "\n")
+            out.flush()
+    except BrokenPipeError:
+        # The reader has gone (`| head`): point standard output away, so that the flush at exit stays quiet.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    if faults:
+        typer.echo(f'{faults} line(s) could not be read; each has the status "error" in the output.', err=True)
+    return 2 if faults else 0
+
+
+def _answer(line: bytes, scorer: "Scorer") -> dict[str, Any]:
+    try:
+        row = json.loads(line.decode("utf-8-sig"), parse_constant=_refuse_constant)
+    except UnicodeDecodeError:
+        return _fault(None, "The line is not UTF-8.")
+    except (RecursionError, ValueError):
+        return _fault(None, "The line is not JSON.")
+    if not isinstance(row, dict):
+        return _fault(None, 'A line must be an object with "id", "seeker" and "reply".')
+    identity, seeker, reply = row.get("id"), row.get("seeker"), row.get("reply")
+    if not isinstance(identity, str | int | float | None):
+        return _fault(None, '"id" must be text or a number.')
+    if not isinstance(reply, str):
+        return _fault(identity, '"reply" is missing or is not text.')
+    if not isinstance(seeker, str | None):
+        return _fault(identity, '"seeker" is not text.')
+    result = scorer.score(seeker or "", reply)
+    if result.empathy is None:
+        return {"id": identity, "status": result.status.value, "reason": result.reason}
+    names = ("cognitive", "emotional", "behavioral", "empathy")
+    return {"id": identity, "status": "scored", **{name: round(getattr(result, name), 4) for name in names}}
+
+
+def _fault(identity: str | int | float | None, reason: str) -> dict[str, Any]:
+    return {"id": identity, "status": "error", "reason": reason}
+
+
+def _refuse_constant(name: str) -> None:
+    raise ValueError(f"{name} is not JSON")
+
+
+def _bar(value: float) -> str:
+    filled = round((value - 1) * 10)
+    return "█" * filled + "░" * (20 - filled)
+
+
+def _open_scorer(head: str, encoder: Path | None) -> "Scorer":
+    from scorer.score import Scorer, head_folder
+
+    if not head:
+        from chat_app.settings import load_settings
+
+        head = load_settings().scorer_head
+    folder = head_folder(head)
+    return Scorer.load(folder, encoder or _encoder_folder())
+
+
+def _encoder_folder() -> Path:
+    from chat_app.settings import load_settings
+    from chat_app.weights import ENCODER, fetch_bundles
+
+    cache_dir = load_settings().cache_dir
+    fetch_bundles([ENCODER], cache_dir)
+    return ENCODER.folder_in(cache_dir)
+
+
+def _cache(folder: Path | None) -> Path:
+    from chat_app.settings import load_settings
+
+    return folder or load_settings().cache_dir / "features"
+
+
+class _Progress:
+    """A progress bar on standard error, one line for each thing that is done."""
+
+    def __enter__(self) -> Callable[[str, int, int], None]:
+        from rich.console import Console
+        from rich.progress import Progress, TaskID
+
+        self._progress = Progress(console=Console(stderr=True))
+        self._progress.start()
+        tasks: dict[str, TaskID] = {}
+
+        def tell(what: str, done: int, of: int) -> None:
+            if what not in tasks:
+                tasks[what] = self._progress.add_task(what, total=of)
+            self._progress.update(tasks[what], completed=done)
+
+        return tell
+
+    def __exit__(self, *_: object) -> None:
+        self._progress.stop()

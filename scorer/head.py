@@ -1,0 +1,146 @@
+"""The head at run time: token states in, facets and components out, in numpy.
+
+Every facet has its own query that decides which tokens count (attention pooling, as Lin et al. 2017, eq. 5, with one hop a
+facet), so that one warm sentence is not diluted by five plain ones. With token states x (tokens x states):
+
+    h = gelu(x P + p)                    tokens x width
+    a_f = softmax over tokens of h q_f   tokens
+    facet_f = sigmoid(v_f . (a_f h) + b_f)   0..1
+    component_c = 1 + 2 clip(M_c . facets + m_c, 0, 1)   1..3
+"""
+
+import difflib
+import tomllib
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from safetensors import SafetensorError
+from safetensors.numpy import load as load_tensors
+
+from scorer.errors import ScorerError
+from scorer.files import file_sha256
+from scorer.records import COMPONENTS, HIGHEST, LOWEST
+
+Array = np.ndarray[Any, np.dtype[np.float32]]
+
+
+@dataclass(frozen=True, slots=True)
+class HeadFile:
+    """What `head.toml` says. Every key is needed and none else is allowed."""
+
+    title: str
+    """One line for people."""
+    encoder: str
+    """Name of the encoder it was trained on, for people."""
+    encoder_sha256: str
+    """Of that encoder's model.safetensors, 64 hex digits."""
+    weights_sha256: str
+    """Of weights.safetensors beside this file, 64 hex digits."""
+    layers: list[int]
+    """Encoder layers whose states it reads, side by side; 0 is the embeddings."""
+    facets: list[str]
+    """Name of each facet, in the order of the weights."""
+    trained_on: list[str]
+    """Label sources, with the rows of each."""
+    command: str
+    """The command that makes it again."""
+
+
+class Head:
+    """A trained head. Immutable, so threads may share it."""
+
+    def __init__(self, file: HeadFile, name: str, tensors: dict[str, Array]) -> None:
+        self.file = file
+        self.name = name
+        """Name of its folder."""
+        self._tensors = {key: np.asarray(value, dtype=np.float32) for key, value in tensors.items()}
+
+    @classmethod
+    def load(cls, folder: Path) -> "Head":
+        """Read head.toml and weights.safetensors. Raises ScorerError naming file and fault."""
+        file = read_head_file(folder / "head.toml")
+        path = folder / "weights.safetensors"
+        if file_sha256(path) != file.weights_sha256:
+            raise ScorerError(
+                f"{path} is not the file that head.toml names (its sha256 differs). Restore it, or train again."
+            )
+        try:
+            tensors = load_tensors(path.read_bytes())
+        except SafetensorError as error:
+            raise ScorerError(f"{path} is damaged. Restore it, or train again.") from error
+        _check_shapes(path, tensors, len(file.facets))
+        return cls(file, folder.resolve().name, tensors)
+
+    def facets(self, states: Array) -> Array:
+        """Facets of one text, each 0..1, in the order of `file.facets`. `states` is tokens x (layers * width)."""
+        t = self._tensors
+        hidden = _gelu(states @ t["projection"] + t["projection_bias"])
+        focus = hidden @ t["queries"].T
+        focus = np.exp(focus - focus.max(axis=0))
+        pooled = (focus / focus.sum(axis=0)).T @ hidden
+        logits = (pooled * t["values"]).sum(axis=1) + t["biases"]
+        result: Array = 1 / (1 + np.exp(-np.clip(logits, -30, 30)))
+        return result
+
+    def components(self, facets: Array) -> Array:
+        """Cognitive, Emotional and Behavioral on 1..3 from the facets, three numbers (or rows x 3 from rows x facets)."""
+        share = np.clip(facets @ self._tensors["mixing"].T + self._tensors["mixing_bias"], 0, 1)
+        result: Array = LOWEST + (HIGHEST - LOWEST) * share
+        return result
+
+
+def read_head_file(path: Path) -> HeadFile:
+    """Parse a head.toml. Raises ScorerError for a missing, unknown or mistyped key."""
+    try:
+        values = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ScorerError(
+            f"There is no head in {path.parent}. Give a folder that `heard train` has written."
+        ) from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ScorerError(f"{path} is not valid TOML: {error}. Mend that line.") from error
+    known = {item.name: item.type for item in fields(HeadFile)}
+    for key in values:
+        if key not in known:
+            nearest = difflib.get_close_matches(key, list(known), n=1)
+            raise ScorerError(f'{path}: unknown key "{key}".' + (f" Did you mean {nearest[0]}?" if nearest else ""))
+    for key, kind in known.items():
+        if key not in values:
+            raise ScorerError(f'{path}: the key "{key}" is missing.')
+        inner = {list[int]: int, list[str]: str}.get(kind)  # type: ignore[call-overload]
+        good = (
+            isinstance(values[key], str)
+            if inner is None
+            else (
+                isinstance(values[key], list) and bool(values[key]) and all(type(item) is inner for item in values[key])
+            )
+        )
+        if not good:
+            raise ScorerError(f'{path}: "{key}" must be {"text" if inner is None else "a list of " + inner.__name__}.')
+    return HeadFile(**values)
+
+
+def _check_shapes(path: Path, tensors: dict[str, Array], facets: int) -> None:
+    wanted = {"projection", "projection_bias", "queries", "values", "biases", "mixing", "mixing_bias"}
+    if set(tensors) != wanted:
+        raise ScorerError(f"{path} does not hold the tensors of a head. Train again.")
+    width = tensors["projection"].shape[-1]
+    shapes = {
+        "projection_bias": (width,),
+        "queries": (facets, width),
+        "values": (facets, width),
+        "biases": (facets,),
+        "mixing": (len(COMPONENTS), facets),
+        "mixing_bias": (len(COMPONENTS),),
+    }
+    for name, shape in shapes.items():
+        if tensors[name].shape != shape:
+            raise ScorerError(f"{path}: {name} has shape {tensors[name].shape}, not {shape}. Train again.")
+
+
+def _gelu(x: Array) -> Array:
+    # The tanh form (Hendrycks & Gimpel 2016), in training as well: numpy has no erf.
+    result: Array = 0.5 * x * (1 + np.tanh(np.float32(0.7978845608) * (x + np.float32(0.044715) * x * x * x)))
+    return result
