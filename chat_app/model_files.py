@@ -1,0 +1,185 @@
+"""`models.toml`: which models there are. One entry a model; two come built in."""
+
+import difflib
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from chat_app.engine import CONTEXT_TOKENS
+from chat_app.records import ModelSpec
+
+PROVIDERS = ("embedded", "echo", "openai")
+OPENAI_URL = "https://api.openai.com/v1"
+"""Where an "openai" entry without `base_url` goes."""
+
+BUILT_IN = {
+    "smollm2": ModelSpec(
+        id="smollm2",
+        provider="embedded",
+        model="SmolLM2-135M-Instruct",
+        label="SmolLM2 135M (on this machine; a small demo model)",
+        context_tokens=CONTEXT_TOKENS,
+    ),
+    "echo": ModelSpec(id="echo", provider="echo", model="echo", label="Echo (repeats you; for developers)"),
+}
+
+KEYS = tuple(field.name for field in fields(ModelSpec) if field.name != "id")
+ENVIRONMENT_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+LOOKS_LIKE_A_KEY = re.compile(r"(sk|gsk|hf|AIza|xai|pplx)[-_A-Za-z0-9]{16,}")
+
+
+class ModelsError(Exception):
+    """A model entry that cannot be used; `str()` names the file, the entry, the fault and the next step."""
+
+    exit_status = 2
+
+
+def load_models(path: Path | None) -> dict[str, ModelSpec]:
+    """The built-in models, then the entries of `path` in their order. None or an absent file means the built-in ones.
+
+    An entry named like a built-in model may change its label, temperature and seed. Raises ModelsError.
+    """
+    specs = dict(BUILT_IN)
+    if path is None or not path.exists():
+        return specs
+    try:
+        entries = tomllib.loads(path.read_text(encoding="utf-8-sig"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ModelsError(f"{path} is not valid TOML: {error}. Mend that line, or move the file away.") from error
+    except OSError as error:
+        raise ModelsError(f"{path} cannot be read ({error.strerror}). Make it readable, or move it away.") from error
+    for name, entry in entries.items():
+        specs[name] = _Entry(path, name, entry).spec()
+    return specs
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    """One table of the file, with the words for its faults."""
+
+    path: Path
+    name: str
+    values: Any
+
+    def fault(self, text: str) -> ModelsError:
+        return ModelsError(f"{self.path}: model {self.name}: {text}")
+
+    def spec(self) -> ModelSpec:
+        values = self.values
+        if not isinstance(values, Mapping):
+            raise ModelsError(
+                f'{self.path}: "{self.name}" stands outside of a model. Write each model as one entry, as '
+                'qwen = { provider = "openai", model = "qwen2.5-7b-instruct", base_url = "http://127.0.0.1:8001/v1" }.'
+            )
+        if not self.name.strip() or len(self.name) > 60:
+            raise self.fault("the name must have 1 to 60 characters.")
+        self._check_keys(values)
+        built_in = BUILT_IN.get(self.name)
+        if built_in is not None:
+            taken = sorted(set(values) - {"label", "temperature", "seed"})
+            if taken:
+                raise self.fault(
+                    f"this name belongs to a model that comes with heard, whose {taken[0]} is fixed (label, "
+                    "temperature and seed may be set). Give your entry another name."
+                )
+            base = built_in
+        else:
+            base = self._base(values)
+        return replace(base, **self._numbers(values), **self._label(values))
+
+    def _check_keys(self, values: Mapping[str, Any]) -> None:
+        for key, value in values.items():
+            if key in KEYS:
+                continue
+            if isinstance(value, Mapping):
+                raise self.fault(f'"{key}" is a table in it. Put quotes round a name with a dot: "{self.name}.{key}".')
+            if key in ("api_key", "key", "token"):
+                raise self.fault(
+                    f"{key} is refused, because keys do not belong in a file. Put the key into an environment variable "
+                    'and name that: key_env = "MY_KEY".'
+                )
+            nearest = difflib.get_close_matches(key, KEYS, n=1)
+            hint = f"Did you mean {nearest[0]}?" if nearest else f"Known keys: {', '.join(KEYS)}."
+            raise self.fault(f'unknown key "{key}". {hint}')
+
+    def _base(self, values: Mapping[str, Any]) -> ModelSpec:
+        provider = values.get("provider")
+        if provider is None:
+            raise self.fault(f"provider is missing. It is one of {', '.join(PROVIDERS)}.")
+        if provider not in PROVIDERS:
+            nearest = difflib.get_close_matches(str(provider), PROVIDERS, n=1)
+            hint = f"Did you mean {nearest[0]}?" if nearest else (
+                f"Known: {', '.join(PROVIDERS)}. A server that speaks OpenAI's protocol is openai, with its base_url."
+            )
+            raise self.fault(f'unknown provider "{provider}". {hint}')
+        if provider != "openai":
+            for key in ("base_url", "key_env", "model"):
+                if key in values:
+                    raise self.fault(f"{key} has no meaning for provider {provider}. Remove it.")
+            return replace(next(s for s in BUILT_IN.values() if s.provider == provider), id=self.name, label=self.name)
+        model = values.get("model")
+        if not isinstance(model, str) or not model.strip():
+            raise self.fault("model is missing: the server's own name for the model, in quotes.")
+        return ModelSpec(
+            id=self.name,
+            provider="openai",
+            model=model,
+            label=self.name,
+            base_url=self._base_url(values),
+            key_env=self._key_env(values),
+        )
+
+    def _base_url(self, values: Mapping[str, Any]) -> str:
+        url = values.get("base_url", OPENAI_URL)
+        try:
+            parts = urlsplit(url) if isinstance(url, str) else None
+            good = parts is not None and parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+        except ValueError:  # a port that is no number
+            good = False
+        if not good:
+            raise self.fault("base_url must be a web address such as http://127.0.0.1:8001/v1.")
+        return str(url).rstrip("/")
+
+    def _key_env(self, values: Mapping[str, Any]) -> str | None:
+        variable = values.get("key_env")
+        if variable is None:
+            return None
+        # The value is not repeated: it may be the key itself.
+        if not isinstance(variable, str) or not ENVIRONMENT_NAME.fullmatch(variable):
+            raise self.fault("key_env must be the name of an environment variable (letters, digits, _), not the key.")
+        if LOOKS_LIKE_A_KEY.fullmatch(variable):
+            raise self.fault(
+                "key_env holds what looks like a key. Put the key into an environment variable, and that variable's "
+                "name here."
+            )
+        return variable
+
+    def _label(self, values: Mapping[str, Any]) -> dict[str, Any]:
+        label = values.get("label")
+        if label is None:
+            return {}
+        if not isinstance(label, str) or not label.strip() or len(label) > 100:
+            raise self.fault("label must be a text of 1 to 100 characters.")
+        return {"label": label}
+
+    def _numbers(self, values: Mapping[str, Any]) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+        if "temperature" in values:
+            found["temperature"] = float(self._number(values, "temperature", 0, 2))
+        if "seed" in values:
+            found["seed"] = self._number(values, "seed", 0, 2**32 - 2, whole=True)
+        if "context_tokens" in values:
+            most = CONTEXT_TOKENS if values.get("provider") == "embedded" else 10_000_000
+            found["context_tokens"] = self._number(values, "context_tokens", 512, most, whole=True)
+        return found
+
+    def _number(self, values: Mapping[str, Any], key: str, least: int, most: int, *, whole: bool = False) -> float:
+        value = values[key]
+        good = isinstance(value, int) if whole else isinstance(value, int | float)
+        if not good or isinstance(value, bool) or not least <= value <= most:
+            raise self.fault(f"{key} must be a {'whole ' if whole else ''}number from {least} to {most}.")
+        return int(value) if whole else float(value)
