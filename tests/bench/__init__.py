@@ -1,0 +1,1 @@
+"""Speed, memory and safety figures of the running product: `make bench`."""

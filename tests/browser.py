@@ -1,0 +1,90 @@
+"""A real Chromium on the running product, and the way in: the first page, agreed to, then the chat."""
+
+import os
+import tempfile
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from playwright.async_api import BrowserContext, ConsoleMessage, Page, async_playwright
+
+CHROMIUM = os.environ.get("CHROMIUM", "/usr/bin/chromium")
+FLAGS = [
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+WIDE = {"width": 1280, "height": 900}
+NARROW = {"width": 390, "height": 844}
+
+
+def installed() -> bool:
+    """Whether there is a Chromium to drive."""
+    return Path(CHROMIUM).exists()
+
+
+@asynccontextmanager
+async def chromium(viewport: dict[str, int] | None = None, scheme: str = "light") -> AsyncIterator[BrowserContext]:
+    """A browser with a profile of its own; `scheme` is "light" or "dark"."""
+    with tempfile.TemporaryDirectory(prefix="heard-chromium-") as profile:
+        async with async_playwright() as playwright:
+            context = await playwright.chromium.launch_persistent_context(
+                profile,
+                executable_path=CHROMIUM,
+                args=FLAGS,
+                headless=True,
+                viewport=viewport or WIDE,  # type: ignore[arg-type]
+                color_scheme=scheme,  # type: ignore[arg-type]
+            )
+            try:
+                yield context
+            finally:
+                await context.close()
+
+
+async def enter(context: BrowserContext, url: str, *, research: bool = False) -> Page:
+    """Read the notice as a first visitor, agree, and wait until a message can be typed."""
+    page = context.pages[0] if context.pages else await context.new_page()
+    await page.goto(url)
+    await page.check("input[name=adult]")
+    await page.check("input[name=chat][value=yes]")
+    await page.check(f"input[name=research][value={'yes' if research else 'no'}]")
+    await page.click("button[type=submit]")
+    await page.wait_for_selector("#chat-input")
+    return page
+
+
+async def say(page: Page, text: str) -> None:
+    """Type a message and send it."""
+    await page.fill("#chat-input", "")
+    await page.click("#chat-input")
+    await page.keyboard.insert_text(text)
+    await page.click("#chat-submit")
+
+
+async def answered(page: Page, cards: int, seconds: float = 60) -> None:
+    """Wait until the page shows so many score cards and the input is unlocked."""
+    await page.wait_for_function(
+        "n => document.querySelectorAll('.hc-card').length >= n", arg=cards, timeout=seconds * 1000
+    )
+    await page.wait_for_selector("#stop-button", state="detached", timeout=seconds * 1000)
+
+
+class Console:
+    """What the page complained about and which hosts it asked for; attach before the first page is opened."""
+
+    def __init__(self, page: Page) -> None:
+        self.errors: list[str] = []
+        self.hosts: set[str] = set()
+        page.on("console", self._message)
+        page.on("pageerror", lambda error: self.errors.append(str(error)))
+        page.on("request", lambda request: self.hosts.add(request.url.split("/")[2] if "//" in request.url else ""))
+
+    def _message(self, message: ConsoleMessage) -> None:
+        if message.type == "error":
+            self.errors.append(message.text)
