@@ -1,12 +1,14 @@
 """Erasing: rows of ours and of the page's history in one transaction, then what SQLite's own files still hold."""
 
 import logging
+import secrets
 
 from sqlalchemy import ColumnElement, Table, delete, or_, select, text
 from sqlalchemy.exc import SQLAlchemyError
-from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, AsyncSession
 
-from db.engine import BEGIN, NONE
+from db.engine import BEGIN, NONE, write_queue
+from db.errors import StoreError
 from db.history_tables import ELEMENTS, FEEDBACKS, STEPS, THREADS, USERS
 from db.tables import Base, ConversationRow
 
@@ -60,6 +62,7 @@ async def _delete_conversations(session: AsyncSession, owned: Condition, thread:
         (THREADS, thread),
     ):
         removed[table.name] = await _delete(session, table, condition)
+    await _mark_unscrubbed(session)
     return removed
 
 
@@ -68,20 +71,50 @@ async def _delete(session: AsyncSession, table: Table, condition: Condition) -> 
     return int(result.rowcount)  # type: ignore[attr-defined]
 
 
-async def scrub(engine: AsyncEngine) -> bool:
-    """Move SQLite's write-ahead file into the database and cut it to nothing: it still holds what was erased.
+async def _mark_unscrubbed(session: AsyncSession) -> None:
+    """Note in the file itself, and in the same transaction, that it has yet to be scrubbed.
 
-    The rows themselves were overwritten as they were deleted (`PRAGMA secure_delete`). Waits `lock_seconds` for
-    readers; False (and a warning) if they stayed, and then the next start or erasure does it. True without a need
-    on PostgreSQL, whose server reclaims deleted rows by its own autovacuum.
+    A new number each time, so that whoever scrubs sees whether another process has erased meanwhile.
+    """
+    if session.get_bind().dialect.name == "sqlite":
+        await session.execute(text(f"PRAGMA user_version = {1 + secrets.randbelow(2**31 - 1)}"))
+
+
+async def scrub(engine: AsyncEngine) -> bool:
+    """Clear SQLite's files of what has been erased since the last time; does nothing if that is nothing.
+
+    `PRAGMA secure_delete` overwrites a deleted row, but not the copies of it that were left behind when pages were
+    split and merged before (`tests/db/test_erase.py` shows it). So the file is written anew (VACUUM,
+    which takes about a second per 100 MB, and as much room again on the disk), and the write-ahead file is cut to
+    nothing. Waits `lock_seconds` for others; False, with a warning, if they stayed, and then the next erasure or start
+    does it. True on PostgreSQL, whose server reclaims the space of deleted rows by itself.
     """
     if engine.dialect.name != "sqlite":
         return True
+    clean = False
     try:
-        async with engine.execution_options(**{BEGIN: NONE}).connect() as connection:
-            busy = bool((await connection.execute(text("PRAGMA wal_checkpoint(TRUNCATE)"))).scalar_one())
-    except SQLAlchemyError:
-        busy = True  # the rows are gone either way, so this is no failure of the erasure
-    if busy:
-        log.warning("Erased text may stay in the database's -wal file until heard starts again or erases again.")
-    return not busy
+        async with write_queue(engine), engine.execution_options(**{BEGIN: NONE}).connect() as connection:
+            mark = await _mark_of(connection)
+            if mark == 0:
+                return True
+            await connection.execute(text("VACUUM"))
+            clean = await _empty_wal(connection)
+            if clean:
+                await connection.execute(text("BEGIN IMMEDIATE"))
+                if await _mark_of(connection) == mark:
+                    await connection.execute(text("PRAGMA user_version = 0"))
+                await connection.execute(text("COMMIT"))
+                await _empty_wal(connection)
+    except (SQLAlchemyError, StoreError):
+        clean = False  # the rows are gone either way, so this is no failure of the erasure
+    if not clean:
+        log.warning("Erased text may stay in unused parts of the database's files until heard erases or starts again.")
+    return clean
+
+
+async def _mark_of(connection: AsyncConnection) -> int:
+    return int((await connection.execute(text("PRAGMA user_version"))).scalar_one())
+
+
+async def _empty_wal(connection: AsyncConnection) -> bool:
+    return not bool((await connection.execute(text("PRAGMA wal_checkpoint(TRUNCATE)"))).scalar_one())

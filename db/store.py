@@ -71,9 +71,9 @@ class Store:
 
     async def _after_erasing(self, conversations: set[str]) -> None:
         self._erased |= conversations
+        await scrub(self.engine)
         for listener in self._listeners:
             await asyncio.to_thread(listener, conversations)
-        await scrub(self.engine)
 
     def is_erased(self, conversation_id: str) -> bool:
         """Whether this process has erased the conversation: what still streams in it must not write it anew."""
@@ -197,7 +197,7 @@ class Store:
     async def mark_interrupted(self) -> int:
         """At start-up: every message still pending was cut off by the end of the process. Gives their number.
 
-        Also writes SQLite's side file into the database, so that nothing erased earlier lingers in it.
+        Also clears the database's files of erased text, if that could not be done at once (`db.erase.scrub`).
         """
 
         async def work(session: AsyncSession) -> int:
@@ -285,7 +285,7 @@ class Store:
     async def erase_participant(self, participant_id: str) -> dict[str, int]:
         """Delete every row about a person, ours and the page history's; gives the rows removed by table.
 
-        One transaction; afterwards SQLite's files hold none of the words (deleted pages are overwritten). A reply that
+        One transaction; then SQLite's files are cleared of the words too (`db.erase.scrub`). A reply that
         streams meanwhile is not stored: its `close_turn` raises StoreGone.
         """
         removed, conversations = await self._write(lambda session: delete_participant_rows(session, participant_id))
