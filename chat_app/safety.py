@@ -54,6 +54,7 @@ class Checker:
                         self._labels.append((kind, group, lexicon.language, pattern))
         self._telling.finish()
         self._exceptions.finish()
+        self._light = frozenset(word for lexicon in lexicons for word in lexicon.light)
         self._enough = {lexicon.language: lexicon.enough_signals for lexicon in lexicons}
         self._normaliser = Normaliser(
             vocabulary=self._telling.vocabulary | self._exceptions.vocabulary,
@@ -78,7 +79,7 @@ class Checker:
         if not spans:
             return []
         labels = self._labels
-        left = survivors(spans, self._exceptions.find_around(tokens, spans))
+        left = survivors(spans, self._exceptions.find_around(tokens, spans), tokens, self._light)
         crisis = [labels[span.label] for span in left if labels[span.label][0] == "crisis"]
         if crisis:
             return crisis

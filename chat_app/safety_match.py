@@ -7,6 +7,7 @@ A pattern is a line of the lexicon, read as a row of elements:
     [x]             x or nothing                    {name}      the alternatives of that macro
     ~3              nought to three words of any kind, not across the end of a sentence
     #               any number in digits
+    ^ and $         the beginning and the end of a sentence (or of a clause set off by a comma or a new line)
 
 Chinese, Japanese, Korean and Thai have one token a character, so `想死` is two elements. Every pattern becomes a path
 in one shared machine of states (Thompson 1968), and the machine is run over the tokens once: the time is the number
@@ -99,7 +100,8 @@ class Matcher:
         for index in self._closures[0]:
             for symbol, targets in self._states[index].edges.items():
                 self._begin.setdefault(symbol, []).extend(targets)
-        self._alphabet = frozenset(symbol for state in self._states for symbol in state.edges)
+        self._opening = frozenset(t for e in self._begin.get("^", ()) for t in self._closures[e])
+        self._alphabet = frozenset(symbol for state in self._states for symbol in state.edges) - {"^", "$"}
         self._forget()
 
     def find(self, tokens: Sequence[str]) -> list[Span]:
@@ -108,6 +110,7 @@ class Matcher:
         First the machine's sets of states alone, remembered as they come up (a lazy DFA), which settles nearly every
         text; only round the places where a pattern ends are the starts worked out.
         """
+        tokens = [*tokens, BOUNDARY]
         ends = self._ends(tokens)
         if not ends:
             return []
@@ -120,13 +123,14 @@ class Matcher:
         """Like `find`, looking only where a match could cover one of `spans`."""
         places = sorted({span.start for span in spans})
         found: list[Span] = []
+        tokens = [*tokens, BOUNDARY]
         for first, last in _windows(places, self.longest, self.longest, len(tokens)):
             found.extend(self._trace(tokens, first, last))
         return found
 
     def _forget(self) -> None:
         self._sets: list[frozenset[int]] = [frozenset()]
-        self._numbers: dict[frozenset[int], int] = {frozenset(): 0}
+        self._numbers: dict[tuple[frozenset[int], bool], int] = {(frozenset(), False): 0}
         self._moves: list[dict[str, int]] = [{}]
         self._final: list[bool] = [False]
 
@@ -142,7 +146,7 @@ class Matcher:
         ends: list[int] = []
         moves, final, alphabet = self._moves, self._final, self._alphabet
         classes: dict[str, str] = {}
-        here = 0
+        here = self._move(0, BOUNDARY)
         for position, token in enumerate(tokens):
             if token not in alphabet:
                 known = classes.get(token)
@@ -154,16 +158,16 @@ class Matcher:
             if there is None:
                 there = self._move(here, token)
             here = there
-            if final[here] and token not in self._stops:
+            if final[here]:
                 ends.append(position)
         return ends
 
     def _move(self, here: int, token: str) -> int:
         states = self._states
         if token in self._stops:
-            new = {s for s in self._sets[here] if not states[s].gap}
-            if token == SOFT_BOUNDARY and not self._strict:
-                new = set(self._sets[here])
+            new = set(self._kept(token, self._sets[here]))
+            new.update(self._opening)
+            reached = {t for s in self._sets[here] for e in states[s].edges.get("$", ()) for t in self._closures[e]}
         else:
             symbols = self._symbols(token)
             targets = {target for symbol in symbols for target in self._begin.get(symbol, ())}
@@ -174,27 +178,43 @@ class Matcher:
                         targets.update(state.edges.get(symbol, ()))
                 if state.skip >= 0:
                     targets.add(state.skip)
-            new = {index for target in targets for index in self._closures[target]}
-        key = frozenset(new)
+            new = reached = {index for target in targets for index in self._closures[target]}
+        key = (frozenset(new), any(states[index].labels for index in reached))
         number = self._numbers.get(key)
         if number is None:
             number = self._numbers[key] = len(self._sets)
-            self._sets.append(key)
+            self._sets.append(key[0])
             self._moves.append({})
-            self._final.append(any(states[index].labels for index in key))
+            self._final.append(key[1])
         self._moves[here][token] = number
         return number
+
+    def _kept(self, stop: str, alive: Iterable[int]) -> Iterable[int]:
+        """The states that outlive the end of a sentence or clause.
+
+        A gap ends with its sentence, while words that follow each other may be torn apart ("want to. die"). An
+        exception (strict) ends at every stop, commas included.
+        """
+        if self._strict:
+            return ()
+        return alive if stop == SOFT_BOUNDARY else [s for s in alive if not self._states[s].gap]
 
     def _trace(self, tokens: Sequence[str], first: int, last: int) -> Iterator[Span]:
         """The spans within tokens[first:last], start by start: the same machine, remembering where each path began."""
         states, closures = self._states, self._closures
         alive: dict[int, int] = {}
+        if first == 0 or tokens[first - 1] in self._stops:
+            alive = dict.fromkeys(self._opening, first)
         for position in range(first, last):
             token = tokens[position]
             if token in self._stops:
-                if token != SOFT_BOUNDARY or self._strict:
-                    # A gap ends with its sentence; words that follow each other may be torn apart ("want to. die").
-                    alive = {s: start for s, start in alive.items() if not states[s].gap}
+                for index, start in alive.items():
+                    for end in states[index].edges.get("$", ()):
+                        for target in closures[end]:
+                            for label in states[target].labels:
+                                yield Span(start, position, label)
+                alive = {s: alive[s] for s in self._kept(token, alive)}
+                alive.update(dict.fromkeys(self._opening, position + 1))
                 continue
             new: dict[int, int] = {}
             symbols = self._symbols(token)
@@ -296,8 +316,8 @@ class Matcher:
                     rows = [(*row, *more) for row in rows for more in self._macros[name[1]]]
                 elif re.search(r"[\[\](){}~]", word):
                     raise PatternError(f'"{pattern}": brackets and gaps cannot stand inside brackets ("{word}").')
-                elif word == "#":
-                    rows = [(*row, "#") for row in rows]
+                elif word in ("#", "^", "$"):
+                    rows = [(*row, word) for row in rows]
                 elif word.endswith("*"):
                     if len(word) < 4:
                         raise PatternError(f'"{pattern}": "{word}" is too short to begin a word with.')
@@ -336,8 +356,13 @@ def _split_top(pattern: str) -> list[str]:
     return [part for part in parts if part]
 
 
-def survivors(spans: Iterable[Span], safe: Iterable[Span]) -> list[Span]:
-    """The spans that no safe span covers wholly: "dying to see you" takes out "dying", never a second statement."""
+def survivors(
+    spans: Iterable[Span], safe: Iterable[Span], tokens: Sequence[str], light: frozenset[str] = frozenset()
+) -> list[Span]:
+    """The spans that no safe span covers wholly: "dying to see you" takes out "dying", never a second statement.
+
+    light: words that may stick out at a span's beginning ("i cut" of "i cut my hair").
+    """
     reach: dict[int, int] = {}
     for cover in safe:
         reach[cover.start] = max(reach.get(cover.start, 0), cover.end)
@@ -345,7 +370,10 @@ def survivors(spans: Iterable[Span], safe: Iterable[Span]) -> list[Span]:
     furthest = list(accumulate((reach[start] for start in starts), max))
     left: list[Span] = []
     for span in spans:
-        at = bisect_right(starts, span.start) - 1
+        begin = span.start
+        while begin < span.end - 1 and tokens[begin] in light:
+            begin += 1
+        at = bisect_right(starts, begin) - 1
         if at < 0 or furthest[at] < span.end:
             left.append(span)
     return left

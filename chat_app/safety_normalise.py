@@ -31,6 +31,8 @@ _FILLERS = dict.fromkeys((0x115F, 0x1160, 0x3164, 0xFFA0, 0x17B4, 0x17B5))  # le
 _BLANKS = {0x2800: " "}
 _ONE_BY_ONE = r"\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\u0e00-\u0e7f\U00020000-\U0003134f"
 """Scripts written without spaces: each character is a token of its own."""
+_ENCLOSED = re.compile("[\U0001f100-\U0001f1ff]")
+"""Letters in squares and circles, and the regional indicators that flags are made of."""
 _LINES = re.compile(r"\n[\s]*")
 _AFTER_END = re.compile(rf"(?<=[\u3002\u3001])|(?<=[!?,;:])(?=[{_ONE_BY_ONE}])")
 _SINGLE = re.compile(f"[{_ONE_BY_ONE}]")
@@ -56,7 +58,9 @@ def clean(text: str) -> str:
         text = html.unescape(html.unescape(text))
     if "<" in text:
         text = _BLOCK.sub(" ", _TAG.sub("", text))
+    text = _ENCLOSED.sub(lambda match: anyascii(match[0]), text)
     if text.isascii():
+        text = text.replace("`", "'")
         return _without_controls(text) if not text.isprintable() else text
     text = unicodedata.normalize("NFKC", text.translate(_APOSTROPHES)).translate(_APOSTROPHES)
     text = unicodedata.normalize("NFD", text.translate(_FILLERS).translate(_BLANKS))
@@ -95,14 +99,19 @@ def plain_tokens(text: str, rewrites: Mapping[str, str]) -> list[str]:
 def _latin(char: str) -> tuple[str, str]:
     """What a foreign letter looks like and what it sounds like, in lower-case ASCII ("" where unknown)."""
     sound = anyascii(char).lower()
-    looks = ""
-    for entry in confusables.confusables_data.get(char, ()):
-        other = entry["c"]
-        if len(other) == 1:
-            looks = "k" if other == "\u0138" else anyascii(other).lower()  # kra is read as a small k, not as q
-            if other.isascii() and other.isalpha():
-                break
-    return (looks or sound), sound
+    like = [entry["c"] for entry in confusables.confusables_data.get(char, ()) if len(entry["c"]) == 1]
+    looks = next((c.lower() for c in like if c.isascii() and c.isalpha()), "")
+    return looks or next((letter for c in (char, *like) if (letter := _named(c))), sound), sound
+
+
+def _named(char: str) -> str:
+    """The letter in a name such as LATIN LETTER SMALL CAPITAL K; "" when it is turned, or no such letter."""
+    name = unicodedata.name(char, "")
+    if name == "LATIN SMALL LETTER KRA":
+        return "k"
+    last = name.rpartition(" ")[2]
+    upright = name.startswith("LATIN") and "TURNED" not in name and "REVERSED" not in name
+    return last.lower() if upright and len(last) == 1 else ""
 
 
 def _end_of(chunk: str) -> tuple[str, ...]:
@@ -230,7 +239,7 @@ class Normaliser:
         if hidden == 0:
             plain = "".join(choice[0] for choice in letters)
             for form in (plain, plain.replace("i", "l"), "".join(choice[-1] for choice in letters)):
-                if form in self._keys or (len(form) < 3 and form in self._words):
+                if form in self._words:
                     return self._known(form)
         if hidden * 2 <= len(letters):
             for key in self._by_shape.get(len(letters), ()):

@@ -55,6 +55,8 @@ class Lexicon:
     """Telling words whose misspellings and disguises are undone."""
     real_words: tuple[str, ...]
     """Words one letter from a key that are no misspelling of it."""
+    light: tuple[str, ...]
+    """Words that may precede a match without changing it, when an exception begins right after them."""
     crisis: Mapping[str, tuple[str, ...]]
     """Category -> patterns, each of them a crisis by itself."""
     safe: Mapping[str, tuple[str, ...]]
@@ -195,7 +197,7 @@ def _lexicon(path: Path) -> Lexicon:
     data = _read(path)
     _keys(
         path, "the file", data, required=("language", "crisis"),
-        optional=("macros", "rewrites", "keys", "real_words", "safe", "signals", "enough_signals"),
+        optional=("macros", "rewrites", "keys", "real_words", "light", "safe", "signals", "enough_signals"),
     )  # fmt: skip
     crisis = {key: _strings(path, f"crisis.{key}", rows) for key, rows in _section(path, data, "crisis").items()}
     for category in crisis:
@@ -208,6 +210,7 @@ def _lexicon(path: Path) -> Lexicon:
         rewrites={str(k): str(v) for k, v in _section(path, data, "rewrites").items()},
         keys=_strings(path, "keys", data.get("keys") or []),
         real_words=_strings(path, "real_words", data.get("real_words") or []),
+        light=_strings(path, "light", data.get("light") or []),
         crisis=crisis,
         safe={k: _strings(path, f"safe.{k}", rows) for k, rows in _section(path, data, "safe").items()},
         signals={k: _strings(path, f"signals.{k}", rows) for k, rows in _section(path, data, "signals").items()},
