@@ -10,6 +10,7 @@ import secrets
 import uuid
 import warnings
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from datetime import UTC, datetime
 from functools import partial, wraps
 from typing import Any, ParamSpec, cast
 from weakref import WeakKeyDictionary
@@ -21,14 +22,15 @@ from chainlit.input_widget import InputWidget, Select, Slider, Switch
 from chainlit.server import sio
 from chainlit.session import WebsocketSession
 from chainlit.types import ThreadDict
-from chainlit.utils import utc_now, wrap_user_function
+from chainlit.utils import wrap_user_function
 
-from chat_app import card, choices, panel, reopen, safety, wording
+from chat_app import choices, panel, reopen, safety, wording
 from chat_app.bubble import Bubble
 from chat_app.choices import ChoiceError, Choices, Offer
 from chat_app.data_layer import HeardDataLayer
 from chat_app.identity import country_from_headers
 from chat_app.live import LiveTurn
+from chat_app.page import Page
 from chat_app.records import TurnRequest
 from chat_app.runtime import current
 from chat_app.turn import run_turn
@@ -52,6 +54,7 @@ P = ParamSpec("P")
 log = logging.getLogger("chat_app.app")
 _choices: "WeakKeyDictionary[WebsocketSession, Choices]" = WeakKeyDictionary()
 _saved: "WeakKeyDictionary[WebsocketSession, Choices]" = WeakKeyDictionary()
+sockets = cast(Any, sio)
 _following: set[tuple[str, str]] = set()
 """(session, reply) pairs that are being drawn, so that no page gets the same token twice."""
 _tasks: set[asyncio.Task[None]] = set()
@@ -108,6 +111,11 @@ async def personas(user: cl.User | None) -> list[cl.ChatProfile]:
     ]
 
 
+def emitter() -> Any:
+    """What sends events to this callback's browser; untyped in Chainlit."""
+    return cl.context.emitter
+
+
 def here() -> WebsocketSession:
     """The session whose browser this callback serves."""
     return cast(WebsocketSession, cl.context.session)
@@ -147,7 +155,8 @@ def choices_of(session: WebsocketSession) -> Choices:
 async def show_panel(session: WebsocketSession) -> None:
     """Fill the settings panel with the choices in force."""
     fields = panel.fields(choices_of(session), offer())
-    await cl.ChatSettings([WIDGETS[field.pop("kind")](**field) for field in fields]).send()
+    shown: Any = cl.ChatSettings([WIDGETS[field.pop("kind")](**field) for field in fields])
+    await shown.send()
 
 
 @guarded
@@ -158,7 +167,7 @@ async def on_settings(values: dict[str, Any]) -> None:
     try:
         _choices[session] = choices.changed(before, values, offer())
     except ChoiceError as refusal:
-        await cl.context.emitter.send_toast(str(refusal), "error")
+        await emitter().send_toast(str(refusal), "error")
         await show_panel(session)
     # Chainlit has already put the browser's raw values here, and would write them down.
     session.chat_settings = _choices[session].as_values()
@@ -168,8 +177,8 @@ async def on_settings(values: dict[str, Any]) -> None:
 def keep_choices(session: WebsocketSession) -> None:
     """Write persona and choices to the conversation, so that they are still there when it is opened again."""
     chosen = choices_of(session)
-    layer = get_data_layer()
-    if layer is not None and session.has_first_interaction and _saved.get(session) != chosen:
+    layer = cast(Any, get_data_layer)()
+    if session.has_first_interaction and _saved.get(session) != chosen:
         _saved[session] = chosen
         metadata = {"chat_profile": session.chat_profile, "chat_settings": chosen.as_values()}
         in_background(layer.update_thread(thread_id=session.thread_id, metadata=metadata))
@@ -191,30 +200,47 @@ async def on_chat_start() -> None:
 async def on_chat_resume(thread: ThreadDict) -> None:
     """A conversation opened again, by its own participant (Chainlit has checked that)."""
     session, page = here(), current()
-    stored = thread.get("metadata") or {}
+    stored: Any = thread.get("metadata") or {}
     metadata = json.loads(stored) if isinstance(stored, str) else stored
-    _choices[session] = choices.restored(choices_of(session), metadata.get("chat_settings"), offer())
+    turn = page.hub.running(thread["id"])
+    try:
+        replies = await page.services.store.replies(thread["id"])
+        messages = await page.services.store.messages(thread["id"])
+    except StoreError as fault:
+        replies, messages = {}, []
+        await emitter().send_toast(str(fault), "error")
+    # The page's history does not hold the model, our tables do.
+    models = [reply.kept.model for reply in replies.values()]
+    kept = ({"model": models[-1]} if models else {}) | (metadata.get("chat_settings") or {})
+    _choices[session] = choices.restored(choices_of(session), kept, offer())
     session.chat_settings = _choices[session].as_values()
     profile = persona_of(session)
     thread["metadata"] = {"chat_profile": profile.id if profile else None, "chat_settings": session.chat_settings}
-    try:
-        replies = await page.services.store.replies(thread["id"])
-    except StoreError as fault:
-        replies = {}
-        await cl.context.emitter.send_toast(str(fault), "error")
-    names = {persona.id: persona.name for persona in page.services.library.personas.values()}
-    steps = reopen.with_replies(cast(list[reopen.Step], thread.get("steps") or []), thread["id"], replies, names)
-    shown = reopen.cards(replies) if choices_of(session).live_scores else {}
-    thread["elements"] = [_element(thread["id"], reply_id, props) for reply_id, props in shown.items()]
 
-    turn = page.hub.running(thread["id"])
+    names = {persona.id: persona.name for persona in page.services.library.personas.values()}
+    steps = reopen.with_replies(
+        cast(list[reopen.Step], thread.get("steps") or []),
+        thread["id"],
+        replies,
+        names,
+        unanswered=reopen.unanswered(messages, turn.request.message_id if turn else None),
+    )
+    shown = reopen.cards(replies) if choices_of(session).live_scores else {}
+    elements = [reopen.card_element(thread["id"], reply_id, props) for reply_id, props in shown.items()]
+    thread["elements"] = cast(Any, elements)
+
     if turn is not None and turn.request.participant_id == participant_of(session):
         text = wording.reply_text(turn.view)
         if turn.view.number or turn.view.ahead:
             author = turn.request.persona.name
             steps.append(
                 reopen.reply_step(
-                    turn.request.reply_id, thread["id"], author=author, text=text, created_at=utc_now(), streaming=True
+                    turn.request.reply_id,
+                    thread["id"],
+                    author=author,
+                    text=text,
+                    created_at=reopen.timestamp(datetime.now(UTC)),
+                    streaming=True,
                 )
             )
         in_background(follow_reopened(turn, session))
@@ -226,7 +252,7 @@ async def follow_reopened(turn: LiveTurn, session: WebsocketSession) -> None:
     """Show the rest of a running turn on a page that was opened meanwhile."""
     await asyncio.sleep(REOPEN_SECONDS)
     await follow(turn, session, keeps=False, reopened=True)
-    await cl.context.emitter.task_end()
+    await emitter().task_end()
 
 
 # --- one message ----------------------------------------------------------------------------------------------------
@@ -266,14 +292,14 @@ async def on_message(message: cl.Message) -> None:
         if running is not None:
             await follow(running, session, keeps=False)
         return
-    await cl.context.emitter.send_window_message({"heard": "conversation", "id": session.thread_id})
+    await emitter().send_window_message({"heard": "conversation", "id": session.thread_id})
     await follow(turn, session, keeps=True)
     keep_choices(session)
 
 
-# Not by Chainlit's decorators. `cl.on_message` wraps the call in a "run" step, which writes the person's words down a second
-# time and hangs the reply below an entry that the history may lack; the others unlock the input when they return, also in
-# the middle of a reply.
+# Not by Chainlit's decorators. `cl.on_message` wraps the call in a "run" step, which writes the person's words down a
+# second time and hangs the reply below an entry that the history may lack; the others unlock the input when they
+# return, also in the middle of a reply.
 _code = chainlit_config.code
 _code.on_message = wrap_user_function(on_message)
 _code.on_chat_start = wrap_user_function(on_chat_start)
@@ -281,7 +307,6 @@ _code.on_chat_resume = wrap_user_function(on_chat_resume)
 _code.on_settings_update = wrap_user_function(on_settings)
 
 
-@sio.on("stop")
 async def on_stop(sid: str) -> None:
     """The Stop button, of any page that shows the conversation.
 
@@ -292,10 +317,13 @@ async def on_stop(sid: str) -> None:
         await current().hub.stop(session.thread_id, participant_of(session))
 
 
-@sio.on("edit_message")
 async def on_edit(sid: str, _: Any) -> None:
     """Not offered: Chainlit's handler would take later messages out of the history while our tables keep them."""
-    await sio.emit("toast", {"message": NO_EDIT, "type": "error"}, to=sid)
+    await sockets.emit("toast", {"message": NO_EDIT, "type": "error"}, to=sid)
+
+
+sockets.on("stop", on_stop)
+sockets.on("edit_message", on_edit)
 
 
 async def follow(turn: LiveTurn, session: WebsocketSession, *, keeps: bool, reopened: bool = False) -> None:
@@ -307,79 +335,24 @@ async def follow(turn: LiveTurn, session: WebsocketSession, *, keeps: bool, reop
     _following.add(key)
     try:
         cards = choices_of(session).live_scores and turn.request.live_scores
-        bubble = Bubble(Page(session, turn.request, keeps=keeps), cards=cards, reopened=reopened)
+        reply = cl.Message(
+            content="",
+            id=turn.request.reply_id,
+            author=turn.request.persona.name,
+            metadata={"avatarName": wording.AVATAR},
+            created_at=reopen.timestamp(datetime.now(UTC)),
+        )
+        bubble = Bubble(Page(session, emitter, reply, keeps=keeps), cards=cards, reopened=reopened)
         async for view in turn.views():
             await bubble.draw(view)
     finally:
         _following.discard(key)
 
 
-class Page:
-    """The browser on the other side of a session, as a `Frame` for one reply."""
-
-    def __init__(self, session: WebsocketSession, request: TurnRequest, *, keeps: bool) -> None:
-        self.session = session
-        self.keeps = keeps
-        self.reply = cl.Message(
-            content="",
-            id=request.reply_id,
-            author=request.persona.name,
-            metadata={"avatarName": wording.AVATAR},
-            created_at=utc_now(),
-        )
-
-    @property
-    def socket(self) -> str:
-        """The browser's connection; a new one after a reconnect."""
-        return self.session.socket_id
-
-    async def busy(self) -> None:
-        """Lock the input again, which a reconnect has unlocked."""
-        await cl.context.emitter.task_start()
-
-    async def place(self, text: str) -> None:
-        """The reply's place before the first token; sent past `Message.send`, which would write it down as a reply."""
-        await cl.context.emitter.send_step(self._step(text))
-
-    async def whole(self, text: str) -> None:
-        """All of the text so far."""
-        await cl.context.emitter.stream_start(self._step(text))
-
-    async def more(self, piece: str) -> None:
-        """The next piece."""
-        await cl.context.emitter.send_token(id=self.reply.id, token=piece)
-
-    async def card(self, props: dict[str, Any]) -> None:
-        """The score card; not written down, because the scores are in our tables."""
-        await cl.context.emitter.send_element(cast(Any, _element(self.session.thread_id, self.reply.id, props)))
-
-    async def settle(self, text: str, author: str | None, *, new: bool, error: bool) -> None:
-        """The end of the reply, on the page and (by one page) in its history."""
-        self.reply.content, self.reply.is_error = text, error
-        if author is not None:
-            self.reply.author = author
-        if author == wording.SAFETY_AUTHOR:
-            self.reply.metadata = {"avatarName": author}
-        emitter = cl.context.emitter
-        if self.keeps:
-            await (self.reply.send() if new else self.reply.update())
-        else:
-            await (emitter.send_step if new else emitter.update_step)(self.reply.to_dict())
-
-    def _step(self, text: str) -> Any:
-        return self.reply.to_dict() | {"output": text, "streaming": True}
-
-
-def _element(thread_id: str, reply_id: str, props: dict[str, Any]) -> Any:
-    made = cl.CustomElement(
-        name=card.ELEMENT, props=props, display="inline", id=reopen.card_id(reply_id), for_id=reply_id
-    )
-    return {**made.to_dict(), "threadId": thread_id}
-
-
 async def say(sentence: str) -> None:
     """A sentence of the program itself."""
-    await cl.Message(content=sentence, author=wording.SYSTEM_AUTHOR, metadata={"avatarName": wording.AVATAR}).send()
+    said: Any = cl.Message(content=sentence, author=wording.SYSTEM_AUTHOR, metadata={"avatarName": wording.AVATAR})
+    await said.send()
 
 
 def in_background(work: Coroutine[Any, Any, None]) -> None:

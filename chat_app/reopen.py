@@ -5,13 +5,13 @@ wording, and its cards could be changed by the browser. Replies and cards theref
 """
 
 import uuid
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
 from datetime import datetime
 from typing import Any
 
 from chat_app import card
-from chat_app.wording import AVATAR, stored_text
-from db.records import DraftStatus, ReplyRecord
+from chat_app.wording import AVATAR, INTERRUPTED, SYSTEM_AUTHOR, stored_text
+from db.records import DraftStatus, MessageRecord, Outcome, ReplyRecord
 
 Step = dict[str, Any]
 
@@ -19,6 +19,20 @@ Step = dict[str, Any]
 def card_id(reply_id: str) -> str:
     """The element id of a reply's card: the same every time, so that a card is replaced and never doubled."""
     return str(uuid.uuid5(uuid.UUID(reply_id), "score-card"))
+
+
+def card_element(thread_id: str, reply_id: str, props: Mapping[str, Any]) -> dict[str, Any]:
+    """A card as the page's element: shown under the entry of its reply."""
+    return {
+        "id": card_id(reply_id),
+        "threadId": thread_id,
+        "forId": reply_id,
+        "type": "custom",
+        "name": card.ELEMENT,
+        "props": dict(props),
+        "display": "inline",
+        "mime": "application/json",
+    }
 
 
 def timestamp(moment: datetime) -> str:
@@ -56,12 +70,17 @@ def reply_step(
 
 
 def with_replies(
-    steps: list[Step], thread_id: str, replies: Mapping[str, ReplyRecord], names: Mapping[str, str]
+    steps: list[Step],
+    thread_id: str,
+    replies: Mapping[str, ReplyRecord],
+    names: Mapping[str, str],
+    *,
+    unanswered: Collection[str] = (),
 ) -> list[Step]:
     """`steps` with every stored reply in its place and its stored wording.
 
-    `replies` is by message id, `names` gives a persona's author name by id. Only messages are kept: the page's own run
-    marks are of no use in a conversation that is over.
+    `replies` is by message id, `names` gives a persona's author name by id, and `unanswered` holds ids of messages that
+    get a note instead of a reply. Only messages are kept: the page's own run marks are of no use afterwards.
     """
     kept = [step | {"parentId": None, "streaming": False} for step in steps if "message" in str(step.get("type"))]
     replies_by_id = {reply.id: reply for reply in replies.values()}
@@ -82,7 +101,17 @@ def with_replies(
                     error=_broken(missing),
                 )
             )
+        if step["id"] in unanswered:
+            note_id = str(uuid.uuid5(uuid.UUID(step["id"]), "interrupted"))
+            at = str(step.get("createdAt"))
+            shown.append(reply_step(note_id, thread_id, author=SYSTEM_AUTHOR, text=INTERRUPTED, created_at=at))
     return shown
+
+
+def unanswered(messages: Iterable[MessageRecord], running: str | None) -> set[str]:
+    """Ids of the messages whose turn died with the server; `running` is the id of the one being answered now."""
+    dead = (Outcome.INTERRUPTED, Outcome.PENDING)
+    return {message.id for message in messages if message.outcome in dead and message.id != running}
 
 
 def cards(replies: Mapping[str, ReplyRecord]) -> dict[str, dict[str, Any]]:

@@ -22,6 +22,7 @@ AIMS = {
 STOPPED = "> Stopped. What had arrived is kept."
 STOPPED_REWRITE = "> Writing it again was stopped; the earlier draft stands."
 STOPPED_EARLY = "> Stopped before the reply began."
+INTERRUPTED = "This message was not answered. Please send it again."
 BUSY = (
     "A reply is still being written in this conversation, so this message was not answered. "
     "Wait until it ends or press Stop, then send your message again."

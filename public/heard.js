@@ -1,4 +1,4 @@
-// Two things that Chainlit's page has no setting for.
+// Three things that Chainlit's page has no setting for.
 
 // 1. Until a visitor has chosen a theme, follow the system's.
 try {
@@ -16,3 +16,11 @@ window.addEventListener("message", (event) => {
   const place = `${root}/thread/${id}`;
   if (window.location.pathname !== place) window.history.replaceState(window.history.state, "", place);
 });
+
+// 3. A conversation that is opened again begins at its last exchange; a new one is left where it is.
+let shown = 0;
+new MutationObserver(() => {
+  const asked = document.querySelectorAll('[data-step-type="user_message"]');
+  if (shown === 0 && asked.length > 1) asked[asked.length - 1].scrollIntoView({ block: "start" });
+  shown = asked.length;
+}).observe(document.documentElement, { childList: true, subtree: true });

@@ -1,11 +1,11 @@
-"""A visitor and their open pages, without a browser: the product's own pages by HTTP and its own socket, nothing patched.
+"""A visitor and their open pages, without a browser: the product's own pages by HTTP and its socket, nothing patched.
 
     async with Visitor.agree(base_url) as visitor, visitor.page(profile="listener") as page:
         turn = await page.send("My cat is ill.")
         turn.text, turn.card, turn.first_token_seconds
 
-`SocketPage` keeps what a browser would show: `steps` (entries by id), `cards` (props by the entry they stand under), `loading`
-(the Stop button is shown and the input is locked) and `toasts`.
+`SocketPage` keeps what a browser would show: `steps` (entries by id), `cards` (props by the entry they stand under),
+`loading` (the Stop button is shown and the input is locked) and `toasts`.
 """
 
 import asyncio
@@ -23,8 +23,8 @@ import httpx
 import socketio
 
 EVENTS = (
-    "task_start", "task_end", "new_message", "update_message", "delete_message", "stream_start", "stream_token", "element",
-    "chat_settings", "resume_thread", "resume_thread_error", "first_interaction", "window_message", "toast",
+    "task_start", "task_end", "new_message", "update_message", "delete_message", "stream_start", "stream_token",
+    "element", "chat_settings", "resume_thread", "resume_thread_error", "first_interaction", "window_message", "toast",
 )  # fmt: skip
 ASSISTANT = "assistant_message"
 
