@@ -3,7 +3,7 @@
 import difflib
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
@@ -36,6 +36,13 @@ class ModelsError(Exception):
     """A model entry that cannot be used; `str()` names the file, the entry, the fault and the next step."""
 
     exit_status = 2
+
+
+def nearest_name(name: str, names: Iterable[str]) -> str:
+    """The hint after a wrong name: the nearest right one, or all of them."""
+    known = list(names)
+    nearest = difflib.get_close_matches(name, known, n=1)
+    return f"Did you mean {nearest[0]}?" if nearest else f"There are: {', '.join(known)}."
 
 
 def load_models(path: Path | None) -> dict[str, ModelSpec]:
@@ -102,20 +109,17 @@ class _Entry:
                     f"{key} is refused, because keys do not belong in a file. Put the key into an environment variable "
                     'and name that: key_env = "MY_KEY".'
                 )
-            nearest = difflib.get_close_matches(key, KEYS, n=1)
-            hint = f"Did you mean {nearest[0]}?" if nearest else f"Known keys: {', '.join(KEYS)}."
-            raise self.fault(f'unknown key "{key}". {hint}')
+            raise self.fault(f'unknown key "{key}". {nearest_name(key, KEYS)}')
 
     def _base(self, values: Mapping[str, Any]) -> ModelSpec:
         provider = values.get("provider")
         if provider is None:
             raise self.fault(f"provider is missing. It is one of {', '.join(PROVIDERS)}.")
         if provider not in PROVIDERS:
-            nearest = difflib.get_close_matches(str(provider), PROVIDERS, n=1)
-            hint = f"Did you mean {nearest[0]}?" if nearest else (
-                f"Known: {', '.join(PROVIDERS)}. A server that speaks OpenAI's protocol is openai, with its base_url."
+            raise self.fault(
+                f'unknown provider "{provider}". {nearest_name(str(provider), PROVIDERS)} '
+                "A server that speaks OpenAI's protocol is openai, with its base_url."
             )
-            raise self.fault(f'unknown provider "{provider}". {hint}')
         if provider != "openai":
             for key in ("base_url", "key_env", "model"):
                 if key in values:
