@@ -42,6 +42,7 @@ def create_app(settings: Settings, services: Services) -> FastAPI:
     """
     identity = Identity.load(settings.data_dir)
     os.environ["CHAINLIT_APP_ROOT"] = str(ROOT)
+    os.environ["TRACELOOP_TELEMETRY"] = "false"  # Chainlit loads that library; nothing here may call out
     os.environ["CHAINLIT_AUTH_SECRET"] = identity.chat_secret()
     runtime = Runtime(services, identity)
     install(runtime)

@@ -219,6 +219,7 @@ def counted(stored: dict[str, Any]) -> list[tuple[str, int]]:
     replies = [message["reply"] for message in messages if message["reply"]]
     drafts = [draft for reply in replies for draft in reply["drafts"]]
     numbers = [
+        ("Your random id, with the day it was made", 1 if stored["participant"] else 0),
         ("Answers to the questions on the first page", len(stored["consents"])),
         ("Conversations", len(conversations)),
         ("Your messages", len(messages)),

@@ -58,21 +58,6 @@ def test_an_impossible_port_is_refused(tmp_path: Path, port: str) -> None:
     assert_one_sentence(run(tmp_path, "--port", port), "--port")
 
 
-def test_a_damaged_secret_is_a_sentence(tmp_path: Path) -> None:
-    from chat_app.settings import load_settings
-    from chat_app.weights import WeightsError, check_weights
-
-    try:
-        check_weights(load_settings().cache_dir)
-    except WeightsError as missing:
-        pytest.skip(str(missing))
-    (tmp_path / "var").mkdir()
-    (tmp_path / "var" / "secret").write_text("not one", encoding="ascii")
-    with socket.create_server(("127.0.0.1", 0)) as other:
-        port = other.getsockname()[1]
-    assert_one_sentence(run(tmp_path, "--port", str(port)), "secret does not hold a secret")
-
-
 @pytest.mark.parametrize("host", ["no.such.host.invalid", "not a host", "203.0.113.7"])
 def test_an_address_of_another_machine_is_refused(host: str) -> None:
     with pytest.raises(PortError, match=r"--host 127\.0\.0\.1"):
