@@ -34,28 +34,37 @@ class SafetyVerdict:
     """ISO 639-1 code of the language of the statement found, for the hand-off."""
 
 
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """A pattern of a lexicon that fitted."""
+
+    category: str
+    language: str
+    pattern: str
+
+
 class Checker:
     """Lexicons compiled for use. `check` is what the chat calls; a test or a team can build one of their own."""
 
     def __init__(self, lexicons: tuple[Lexicon, ...]) -> None:
         """Raises chat_app.safety_match.PatternError for a pattern that cannot be read."""
-        self._labels: list[tuple[str, str, str, str]] = []  # kind, category or group, language, pattern
+        self._reasons: list[Reason] = []
         rewrites = {word: words for lexicon in lexicons for word, words in lexicon.rewrites.items()}
-        self._telling = Matcher(lambda text: plain_tokens(text, rewrites))
-        self._exceptions = Matcher(lambda text: plain_tokens(text, rewrites), strict=True)
+        tokenise = cache(lambda text: tuple(plain_tokens(text, rewrites)))
+        self._telling = Matcher(tokenise)
+        self._exceptions = Matcher(tokenise, strict=True)
         for lexicon in lexicons:
             for matcher in (self._telling, self._exceptions):
                 matcher.define(lexicon.macros)
-            for kind, groups in (("crisis", lexicon.crisis), ("safe", lexicon.safe), ("signal", lexicon.signals)):
+            for kind, groups in (("crisis", lexicon.crisis), ("safe", lexicon.safe)):
                 matcher = self._exceptions if kind == "safe" else self._telling
                 for group, patterns in groups.items():
                     for pattern in patterns:
-                        matcher.add(pattern, len(self._labels))
-                        self._labels.append((kind, group, lexicon.language, pattern))
+                        matcher.add(pattern, len(self._reasons))
+                        self._reasons.append(Reason(group, lexicon.language, pattern))
         self._telling.finish()
         self._exceptions.finish()
         self._light = frozenset(word for lexicon in lexicons for word in lexicon.light)
-        self._enough = {lexicon.language: lexicon.enough_signals for lexicon in lexicons}
         self._normaliser = Normaliser(
             vocabulary=self._telling.vocabulary | self._exceptions.vocabulary,
             keys=[key for lexicon in lexicons for key in lexicon.keys],
@@ -67,32 +76,18 @@ class Checker:
     def check(self, text: str) -> SafetyVerdict:
         """Whether `text` has suicidal or self-harm meaning. Never raises on any str; the empty one is no crisis."""
         found = self.explain(text)
-        if not found:
-            return SafetyVerdict(False)
-        kind, category, language, _ = found[0]
-        return SafetyVerdict(True, "signals" if kind == "signal" else category, language)
+        return SafetyVerdict(True, found[0].category, found[0].language) if found else SafetyVerdict(False)
 
-    def explain(self, text: str) -> list[tuple[str, str, str, str]]:
-        """The patterns that decided, as (kind, category, language, pattern); empty when it is no crisis."""
+    def explain(self, text: str) -> list[Reason]:
+        """The patterns that decided, the most telling first, for people who tune it; empty when it is no crisis."""
         tokens = self._normaliser.tokens(text)
         spans = self._telling.find(tokens)
         if not spans:
             return []
-        labels = self._labels
         left = survivors(spans, self._exceptions.find_around(tokens, spans), tokens, self._light)
-        crisis = [labels[span.label] for span in left if labels[span.label][0] == "crisis"]
-        if crisis:
-            return crisis
-        signals: dict[tuple[str, str], tuple[str, str, str, str]] = {}
-        for span in left:
-            label = labels[span.label]
-            if label[0] == "signal":
-                signals.setdefault((label[2], label[1]), label)
-        for language, enough in self._enough.items():
-            groups = [label for (of, _), label in signals.items() if of == language]
-            if len(groups) >= enough:
-                return groups
-        return []
+        # The longest match says most: "attempted suicide" over "suicide", a Spanish sentence over one shared word.
+        left.sort(key=lambda span: (span.start - span.end, self._reasons[span.label].language != "en"))
+        return [self._reasons[span.label] for span in left]
 
 
 @cache

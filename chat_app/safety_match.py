@@ -27,6 +27,8 @@ Element = tuple[str, frozenset[Words], int]
 """("words", alternatives, optional 0/1) or ("gap", empty, how many)."""
 
 
+_SPARE = 8
+"""Tokens that a match may take beside its words: commas and ends of sentences between them."""
 _MOST_SETS = 20_000
 """Sets of states remembered before the memory is started afresh."""
 
@@ -85,7 +87,7 @@ class Matcher:
         solid = False
         elements = self._elements(pattern)
         words = sum(e[2] if e[0] == "gap" else max(map(len, e[1])) for e in elements)
-        self.longest = max(self.longest, 2 * words)  # twice: ends of sentences may stand between the words
+        self.longest = max(self.longest, words + _SPARE)
         for element in elements:
             at = self._extend(at, element)
             solid = solid or (element[0] == "words" and not element[2])
@@ -114,10 +116,10 @@ class Matcher:
         ends = self._ends(tokens)
         if not ends:
             return []
-        spans: list[Span] = []
-        for first, last in _windows(ends, self.longest, self.longest, len(tokens)):
-            spans.extend(self._trace(tokens, first, last))
-        return spans
+        found: list[Span] = []
+        for first, last in _windows(ends, self.longest, 0, len(tokens)):
+            found.extend(self._trace(tokens, first, last))
+        return found
 
     def find_around(self, tokens: Sequence[str], spans: Iterable[Span]) -> list[Span]:
         """Like `find`, looking only where a match could cover one of `spans`."""

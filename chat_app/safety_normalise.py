@@ -48,6 +48,7 @@ _HIDDEN = "*#%&_\u2022\u00b7"
 """Signs put in place of a letter: k*ll, d#e."""
 _LEET_CHUNK = re.compile(rf"[^\W_{_ONE_BY_ONE}]*[{re.escape(''.join(_LEET) + _HIDDEN)}]")
 _EDGES = "\"'()[]{}<>,.:;?!*_~#-\u2013\u2014\u2026\u00ab\u00bb\u201c\u201d\u201e/\\|=^"
+_DOUBLE = re.compile(r"(.)\1")
 _LONGEST = 64
 """Longest chunk that is looked at for glued words, leetspeak and misspellings; longer ones hold no single word."""
 
@@ -203,7 +204,9 @@ class Normaliser:
             if known:
                 return known
         if not plain.isascii():
-            plain = "".join(_latin(c)[0] if not c.isascii() else c for c in word).casefold() or plain
+            # A sign that looks like no one letter stands for some letter, as a star does.
+            plain = "".join(c if c.isascii() else (_latin(c)[0] if len(_latin(c)[0]) == 1 else "*") for c in word)
+            plain = plain.casefold()
         return (
             self._leet(plain)
             or self._squeeze(plain)
@@ -241,7 +244,8 @@ class Normaliser:
             for form in (plain, plain.replace("i", "l"), "".join(choice[-1] for choice in letters)):
                 if form in self._words:
                     return self._known(form)
-        if hidden * 2 <= len(letters):
+        several = any(len(choice) > 1 for choice in letters)
+        if (hidden or several) and hidden * 2 <= len(letters):
             for key in self._by_shape.get(len(letters), ()):
                 if all(c == "?" or k in c for c, k in zip(letters, key, strict=True)):
                     return self._known(key)
@@ -251,6 +255,8 @@ class Normaliser:
 
     def _squeeze(self, word: str) -> tuple[str, ...] | None:
         """dieeee, killllll, suiciiide -> die, kill, suicide."""
+        if not _DOUBLE.search(word):
+            return None
         for letters in (r"\1\1", r"\1"):
             form = re.sub(r"(.)\1{2,}", letters, word)
             if form != word and form in self._words:
@@ -318,7 +324,7 @@ class Normaliser:
 
         def close() -> None:
             letters = [token for token in run if token not in _STOPS]
-            if len(letters) >= 3:
+            if len(set(letters)) >= 3:
                 word = "".join(letters)
                 for cut in range(3 if len(word) <= _LONGEST else 1):
                     for part in (word[cut:], word[: len(word) - cut]):

@@ -14,8 +14,8 @@ from typing import Any
 import yaml
 
 FOLDER = Path(__file__).parent / "safety"
-CATEGORIES = ("ideation", "passive", "plan", "attempt", "self_harm", "third_person", "method_question", "signals")
-"""Every category a verdict may carry. `signals` is several weaker statements that together say it."""
+CATEGORIES = ("ideation", "passive", "plan", "attempt", "self_harm", "third_person", "method_question")
+"""Every category a verdict may carry."""
 
 _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
@@ -61,9 +61,6 @@ class Lexicon:
     """Category -> patterns, each of them a crisis by itself."""
     safe: Mapping[str, tuple[str, ...]]
     """Reason -> patterns that take out a crisis pattern lying wholly inside them."""
-    signals: Mapping[str, tuple[str, ...]]
-    """Group -> weaker patterns; `enough_signals` different groups together are a crisis."""
-    enough_signals: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,11 +194,11 @@ def _lexicon(path: Path) -> Lexicon:
     data = _read(path)
     _keys(
         path, "the file", data, required=("language", "crisis"),
-        optional=("macros", "rewrites", "keys", "real_words", "light", "safe", "signals", "enough_signals"),
+        optional=("macros", "rewrites", "keys", "real_words", "light", "safe"),
     )  # fmt: skip
     crisis = {key: _strings(path, f"crisis.{key}", rows) for key, rows in _section(path, data, "crisis").items()}
     for category in crisis:
-        if category not in CATEGORIES or category == "signals":
+        if category not in CATEGORIES:
             raise SafetyFileError(f'{path.name}: unknown category "{category}".{_nearest(category, CATEGORIES)}')
     return Lexicon(
         language=_text(path, "the file", data, "language"),
@@ -213,8 +210,6 @@ def _lexicon(path: Path) -> Lexicon:
         light=_strings(path, "light", data.get("light") or []),
         crisis=crisis,
         safe={k: _strings(path, f"safe.{k}", rows) for k, rows in _section(path, data, "safe").items()},
-        signals={k: _strings(path, f"signals.{k}", rows) for k, rows in _section(path, data, "signals").items()},
-        enough_signals=int(data.get("enough_signals", 2)),
     )
 
 
