@@ -1,7 +1,8 @@
 """The label sources of the default head, read into one table with a gap where a source says nothing.
 
 A *facet* is one thing that a source labels, as a number 0..1. The sources (terms in the head's card):
-EPITOME (Sharma et al. 2020), ESConv (Liu et al. 2021), AnnoMI (Wu et al. 2022), and `project_set.csv`, which was written and
+EPITOME (Sharma et al. 2020), ESConv (Liu et al. 2021), AnnoMI (Wu et al. 2022), and `project_set.csv`, which was
+written and
 rated for this project.
 """
 
@@ -139,7 +140,8 @@ def annomi(folder: Path) -> Iterator[Example]:
 
 
 def project_set(path: Path = PROJECT_SET) -> Iterator[Example]:
-    """Replies written for this project, in the styles that a chat shows, each rated on the rubric 1..3 by their writer."""
+    """Replies written for this project, in the styles that a chat shows, each rated on the rubric 1..3 by their
+    writer."""
     for row in _rows(path):
         labels = {name: (float(row[name]) - LOWEST) / (HIGHEST - LOWEST) for name in COMPONENTS}
         labels["harm"] = float(row["harm"])

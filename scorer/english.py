@@ -1,7 +1,9 @@
 """Which words are English: a frequency list, chat slang, and a one-edit speller.
 
-Language identifiers were tried first, on short replies of the kind that a chat shows: lingua (low accuracy mode) gave "hang in there,
-buddy" to Danish, py3langid gave "ok" and "Same here" to others, and the accurate modes cost 100-500 MB. A list of English words tells
+Language identifiers were tried first, on short replies of the kind that a chat shows: lingua (low accuracy mode) gave
+"hang in there,
+buddy" to Danish, py3langid gave "ok" and "Same here" to others, and the accurate modes cost 100-500 MB. A list of
+English words tells
 English from not English better there, at 10 MB, and serves the speller too. The list is SymSpell's (82,765 words, MIT).
 """
 
@@ -11,17 +13,32 @@ import string
 from collections.abc import Iterable
 
 RARE = 200_000
-"""Words seen less often than this (in the list's corpus of 10^12 words) are left out: they are mostly names and foreign."""
+"""Words seen less often than this (in the list's corpus of 10^12 words) are left out: they are mostly names and
+foreign."""
 COMMON = 2_000_000
 """The speller corrects only to words at least this frequent."""
 
 SLANG = frozenset(
-    ["ah", "ahh", "aint", "alot", "alright", "arent", "aww", "awww", "bc", "bday", "bff", "brb", "bro", "bruh", "btw", "cant", "couldnt", "cuz", "da", "dang", "didnt", "doesnt", "dont", "dude", "dunno", "em", "eh", "emo", "ew", "fam", "fml", "fr", "fyi", "gf", "bf", "gimme", "gosh", "gtg", "gud", "ha", "haha", "hahaha", "hadnt", "hasnt", "havent", "hb", "hehe", "hes", "heya", "hm", "hmm", "hmu", "hon", "hows", "hun", "hugs", "idc", "idk", "idek", "ikr", "ily", "im", "imma", "imo", "imho", "irl", "isnt", "its", "itll", "ive", "jk", "k", "kinda", "kk", "lemme", "lets", "lmao", "lmfao", "lmk", "lol", "lots", "luv", "lvl", "meh", "mhm", "mm", "mmm", "msg", "nah", "np", "nope", "nvm", "oh", "ohh", "ok", "okay", "okey", "omfg", "omg", "ooh", "oof", "op", "outta", "ouch", "pls", "plz", "pm", "ppl", "r", "rn", "shes", "shit", "shouldnt", "smh", "sorta", "srsly", "tbh", "tfw", "thats", "thats", "theres", "theyre", "theyll", "theyve", "thx", "tho", "til", "tmi", "tmr", "tn", "ttyl", "ty", "tysm", "u", "ugh", "uh", "uhh", "um", "umm", "ur", "urself", "wanna", "wasnt", "werent", "wed", "whats", "whos", "whove", "wont", "woah", "wouldnt", "wow", "wtf", "xo", "xoxo", "y", "yall", "yay", "yea", "yeah", "yep", "yes", "yikes", "yo", "youd", "youll", "youre", "youve", "yrs", "yup", "yw"]
+    """
+    ah ahh aint alot alright arent aww awww bc bday bff brb bro bruh btw cant couldnt cuz da dang didnt doesnt dont
+    dude dunno em eh emo ew fam fml fr fyi gf bf gimme gosh gtg gud ha haha hahaha hadnt hasnt havent hb hehe hes
+    heya hm hmm hmu hon hows hun hugs idc idk idek ikr ily im imma imo imho irl isnt its itll ive jk k kinda kk
+    lemme lets lmao lmfao lmk lol lots luv lvl meh mhm mm mmm msg nah np nope nvm oh ohh ok okay okey omfg omg ooh
+    oof op outta ouch pls plz pm ppl r rn shes shit shouldnt smh sorta srsly tbh tfw thats theres theyre theyll
+    theyve thx tho til tmi tmr tn ttyl ty tysm u ugh uh uhh um umm ur urself wanna wasnt werent wed whats whos whove
+    wont woah wouldnt wow wtf xo xoxo y yall yay yea yeah yep yes yikes yo youd youll youre youve yrs yup yw
+    """.split()  # noqa: SIM905 (a list of strings is no easier to read)
 )
-"""Chat words that the list lacks. A shared closed list is enough here: it only has to keep short replies from looking foreign."""
+"""Chat words that the list lacks. A shared closed list is enough here: it only has to keep short replies from looking
+foreign."""
 
 HOMOGRAPHS = frozenset(
-    ["ami", "amigo", "amigos", "arre", "bien", "bon", "bonjour", "buenos", "ciao", "com", "como", "dank", "das", "de", "del", "der", "des", "du", "dur", "el", "entiendo", "es", "est", "gracias", "guten", "hai", "hola", "ist", "jag", "ja", "kia", "la", "lag", "las", "le", "les", "lo", "los", "mal", "mas", "mat", "mein", "merci", "mes", "mi", "mir", "mit", "mon", "muy", "ne", "nein", "nur", "oder", "ora", "oui", "par", "pas", "por", "que", "qui", "rat", "sab", "se", "sein", "si", "sur", "tag", "tan", "tanto", "tanta", "todo", "tu", "tut", "un", "una", "und", "ve", "wat", "zu"]
+    """
+    ami amigo amigos arre bien bon bonjour buenos ciao com como dank das de del der des du dur el entiendo es est
+    gracias guten hai hola ist jag ja kia la lag las le les lo los mal mas mat mein merci mes mi mir mit mon muy ne
+    nein nur oder ora oui par pas por que qui rat sab se sein si sur tag tan tanto tanta todo tu tut un una und ve
+    wat zu
+    """.split()  # noqa: SIM905 (a list of strings is no easier to read)
 )
 """Words in the list that are far likelier foreign: no evidence for English, and some against it."""
 

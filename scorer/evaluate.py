@@ -1,6 +1,8 @@
-"""Figures of the default head: held-out error beside baselines, and what the components follow outside their own labels.
+"""Figures of the default head: held-out error beside baselines, and what the components follow outside their own
+labels.
 
-Every figure is over five folds grouped by seeker post or conversation, fold k trained with seed k; "x ± y" is mean and standard
+Every figure is over five folds grouped by seeker post or conversation, fold k trained with seed k; "x ± y" is mean and
+standard
 deviation over the folds. Nothing here is measured on rows that the same network was trained on.
 """
 
@@ -92,7 +94,8 @@ def epitome_rows(table: Table, features: Features, facets: Floats, parts: Sequen
 
 
 def component_rows(table: Table, held_out: Floats, source: str | None = None) -> list[Line]:
-    """Error on labelled components (of one source), with predicting the mean beside it. `held_out` is rows x 3, 0..1."""
+    """Error on labelled components (of one source), with predicting the mean beside it. `held_out` is rows x 3,
+    0..1."""
     facet_names = FACETS if table.targets.shape[1] == len(FACETS) else COMPONENTS
     labels = 2 * table.targets[:, [facet_names.index(name) for name in COMPONENTS]]
     usable = np.ones(len(labels), bool) if source is None else table.sources == source
@@ -147,13 +150,14 @@ def style_rows(table: Table, mixed: Floats) -> list[Line]:
 
 
 def paper_head(train: Floats, labels: Floats, test: Floats, seed: int) -> Floats:
-    """The founding study's scorer: one linear layer on [CLS], 50 epochs, AdamW, learning rate 2e-4, MSE, batches of 16."""
+    """The founding study's scorer: one linear layer on [CLS], 50 epochs, AdamW, learning rate 2e-4, MSE, batches of
+    16."""
     torch.manual_seed(seed)
     layer = torch.nn.Linear(train.shape[1], labels.shape[1])
     optimiser = torch.optim.AdamW(layer.parameters(), lr=2e-4)
     x, y = torch.from_numpy(train), torch.from_numpy(labels.astype(np.float32))
     for _ in range(50):
-        for batch in torch.randperm(len(x)).split(16):
+        for batch in torch.split(torch.randperm(len(x)), 16):
             optimiser.zero_grad()
             torch.nn.functional.mse_loss(layer(x[batch]), y[batch]).backward()  # type: ignore[no-untyped-call]
             optimiser.step()
@@ -181,7 +185,8 @@ def _against(table: Table, mixed: Floats, source: str, names: Sequence[str]) -> 
 
 
 def _line_of(title: str, columns: Sequence[str], outcomes: Sequence[tuple[Floats, Floats, Floats]]) -> Line:
-    """MSE, Spearman and skill (1 - MSE / MSE of the training mean) for each column and for Empathy, the mean of the columns.
+    """MSE, Spearman and skill (1 - MSE / MSE of the training mean) for each column and for Empathy, the mean of the
+    columns.
 
     `outcomes` holds (predictions, labels, training means) of each fold, on any scale of width 2.
     """

@@ -1,8 +1,10 @@
 """Write a frozen BERT as an ONNX graph, once, so that scoring needs neither torch nor transformers.
 
-The graph is built from the weights directly: embeddings, then per layer self-attention and feed-forward, each followed by the
+The graph is built from the weights directly: embeddings, then per layer self-attention and feed-forward, each followed
+by the
 residual sum and layer norm (Devlin et al. 2019, Vaswani et al. 2017), with ONNX Runtime's own fused operators
-(`com.microsoft`: Attention, SkipLayerNormalization, BiasGelu). Layers above the highest one needed are left out. A test holds
+(`com.microsoft`: Attention, SkipLayerNormalization, BiasGelu). Layers above the highest one needed are left out. A test
+holds
 the graph against transformers' forward pass.
 """
 
@@ -26,7 +28,8 @@ MICROSOFT = "com.microsoft"
 def build_graph(folder: Path, layers: Sequence[int]) -> bytes:
     """The serialised model: `input_ids` and `attention_mask` (int32, batch x tokens) to `states`.
 
-    `states` is float32, batch x tokens x (len(layers) * width): the hidden states of `layers` side by side, where layer 0 is
+    `states` is float32, batch x tokens x (len(layers) * width): the hidden states of `layers` side by side, where layer
+    0 is
     the embeddings and layer N the output of the Nth block. Raises ScorerError for a folder that holds no BERT.
     """
     config = read_config(folder)
@@ -103,7 +106,8 @@ def build_graph(folder: Path, layers: Sequence[int]) -> bytes:
 
 
 def ensure_graph(folder: Path, sha256: str, layers: Sequence[int]) -> Path | bytes:
-    """The graph's file beside the weights, made now if it is not there; its bytes where the folder cannot be written."""
+    """The graph's file beside the weights, made now if it is not there; its bytes where the folder cannot be
+    written."""
     path = graph_path(folder, sha256, layers)
     if path.exists():
         return path
@@ -119,19 +123,20 @@ def ensure_graph(folder: Path, sha256: str, layers: Sequence[int]) -> Path | byt
 
 
 class _Weights:
-    """Tensors of `model.safetensors` by their BertModel name, with or without the "bert." of a model that has a task head."""
+    """Tensors of `model.safetensors` by their BertModel name, with or without the "bert." of a model that has a task
+    head."""
 
     def __init__(self, folder: Path) -> None:
         try:
             self._file = safe_open(folder / "model.safetensors", framework="numpy")
         except Exception as error:  # safetensors has its own error type for a damaged file, besides OSError
             raise ScorerError(f"{folder / 'model.safetensors'} cannot be read. Fetch the encoder again.") from error
-        self._names = set(self._file.keys())
+        self._names = set(self._file.keys())  # type: ignore[no-untyped-call]
 
     def __getitem__(self, name: str) -> np.ndarray[Any, Any]:
         # Old checkpoints write the layer norm's weight and bias as gamma and beta.
         old = name.replace("LayerNorm.weight", "LayerNorm.gamma").replace("LayerNorm.bias", "LayerNorm.beta")
         for candidate in (name, f"bert.{name}", old, f"bert.{old}"):
             if candidate in self._names:
-                return np.asarray(self._file.get_tensor(candidate), dtype=np.float32)
+                return np.asarray(self._file.get_tensor(candidate), np.float32)  # type: ignore[no-untyped-call]
         raise ScorerError(f"The encoder lacks the tensor {name}. Give a folder with a whole BERT model.")

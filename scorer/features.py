@@ -27,7 +27,8 @@ class Features:
 def compute(
     encoder: Encoder, texts: Sequence[str], layers: Sequence[int], cache: Path | None, progress: Progress
 ) -> Features:
-    """States of `texts` from `encoder` (opened with `layers`), read from the folder `cache` if they are there already."""
+    """States of `texts` from `encoder` (opened with `layers`), read from the folder `cache` if they are there
+    already."""
     key = hashlib.sha256(f"{encoder.sha256} {list(layers)}".encode())
     for text in texts:
         key.update(text.encode() + b"\0")

@@ -10,12 +10,14 @@ from scorer.errors import ScorerError
 
 
 def graph_path(folder: Path, sha256: str, layers: Sequence[int]) -> Path:
-    """Where the graph of these weights and layers lies. Other weights or layers give another name, so none is ever stale."""
+    """Where the graph of these weights and layers lies. Other weights or layers give another name, so none is ever
+    stale."""
     return folder / f"encoder-{sha256[:16]}-{'-'.join(map(str, layers))}.onnx"
 
 
 def read_config(folder: Path) -> dict[str, Any]:
-    """The encoder's `config.json`. Raises ScorerError where it is missing, unreadable, or of something else than a BERT."""
+    """The encoder's `config.json`. Raises ScorerError where it is missing, unreadable, or of something else than a
+    BERT."""
     path = folder / "config.json"
     try:
         config = json.loads(path.read_text(encoding="utf-8"))

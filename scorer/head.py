@@ -1,6 +1,7 @@
 """The head at run time: token states in, facets and components out, in numpy.
 
-Every facet has its own query that decides which tokens count (attention pooling, as Lin et al. 2017, eq. 5, with one hop a
+Every facet has its own query that decides which tokens count (attention pooling, as Lin et al. 2017, eq. 5, with one
+hop a
 facet), so that one warm sentence is not diluted by five plain ones. With token states x (tokens x states):
 
     h = gelu(x P + p)                    tokens x width
@@ -85,7 +86,8 @@ class Head:
         return result
 
     def components(self, facets: Array) -> Array:
-        """Cognitive, Emotional and Behavioral on 1..3 from the facets, three numbers (or rows x 3 from rows x facets)."""
+        """Cognitive, Emotional and Behavioral on 1..3 from the facets, three numbers (or rows x 3 from rows x
+        facets)."""
         share = np.clip(facets @ self._tensors["mixing"].T + self._tensors["mixing_bias"], 0, 1)
         result: Array = LOWEST + (HIGHEST - LOWEST) * share
         return result
@@ -101,7 +103,7 @@ def read_head_file(path: Path) -> HeadFile:
         ) from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ScorerError(f"{path} is not valid TOML: {error}. Mend that line.") from error
-    known = {item.name: item.type for item in fields(HeadFile)}
+    known = {item.name: str(item.type) for item in fields(HeadFile)}
     for key in values:
         if key not in known:
             nearest = difflib.get_close_matches(key, list(known), n=1)
@@ -109,17 +111,19 @@ def read_head_file(path: Path) -> HeadFile:
     for key, kind in known.items():
         if key not in values:
             raise ScorerError(f'{path}: the key "{key}" is missing.')
-        inner = {list[int]: int, list[str]: str}.get(kind)  # type: ignore[call-overload]
-        good = (
-            isinstance(values[key], str)
-            if inner is None
-            else (
-                isinstance(values[key], list) and bool(values[key]) and all(type(item) is inner for item in values[key])
-            )
-        )
-        if not good:
-            raise ScorerError(f'{path}: "{key}" must be {"text" if inner is None else "a list of " + inner.__name__}.')
+        if not _is_of(values[key], kind):
+            raise ScorerError(f'{path}: "{key}" must be {_KINDS[kind]}.')
     return HeadFile(**values)
+
+
+_KINDS = {str(str): "text", str(list[int]): "a list of whole numbers", str(list[str]): "a list of texts"}
+
+
+def _is_of(value: object, kind: str) -> bool:
+    if kind == str(str):
+        return isinstance(value, str)
+    inner = int if kind == str(list[int]) else str
+    return isinstance(value, list) and bool(value) and all(type(item) is inner for item in value)
 
 
 def _check_shapes(path: Path, tensors: dict[str, Array], facets: int) -> None:

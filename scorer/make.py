@@ -38,7 +38,8 @@ class Trained:
 
 
 def default_layers(folder: Path) -> list[int]:
-    """The layers to read of an encoder: the middle and the last. The last alone is much worse (MSE .430 against .237)."""
+    """The layers to read of an encoder: the middle and the last. The last alone is much worse (MSE .430 against
+    .237)."""
     depth = int(read_config(folder)["num_hidden_layers"])
     return [depth // 2, depth] if depth > 1 else [depth]
 
@@ -170,23 +171,23 @@ def write_head(out: Path, file: HeadFile, found: dict[str, Floats]) -> None:
 
 
 def labels_card(file: HeadFile, trained: Trained) -> str:
-    """The card of a head from a team's own labels: what it was trained on, and its error against predicting the mean."""
+    """The card of a head from a team's own labels: what it was trained on, and its error against predicting the
+    mean."""
     from scorer.evaluate import component_rows, markdown
 
-    return "\n".join(
-        [
-            f"# {file.title}",
-            "",
-            f"Encoder: {file.encoder} (sha256 {file.encoder_sha256}), layers {file.layers}. {'; '.join(file.trained_on)}.",
-            "",
-            f"Made by `{file.command}`. Five folds, grouped by the message answered, a seed each:",
-            "",
-            markdown(component_rows(trained.table, trained.held_out)),
-            "",
-            "Say here who rated the replies, on which rubric, how far two raters agree, and what the head must not be used for.",
-            "",
-        ]
-    )
+    tables = markdown(component_rows(trained.table, trained.held_out))
+    return f"""# {file.title}
+
+Encoder: {file.encoder} (sha256 {file.encoder_sha256}), layers {file.layers}.
+Trained on {"; ".join(file.trained_on)}, by `{file.command}`.
+
+Error on replies that the head had not seen: five folds, grouped by the message answered, a seed each.
+
+{tables}
+
+To be written by you: who rated the replies, on which rubric, how far two raters agree, and what the head must not be
+used for.
+"""
 
 
 def _toml(value: str | list[int] | list[str]) -> str:

@@ -21,7 +21,8 @@ def spearman(predicted: Floats, labels: Floats) -> float:
 
 
 def auc(predicted: Floats, positive: Floats) -> float:
-    """Chance that a positive is rated above a negative, 0..1, ties as half (Mann & Whitney 1947); NaN with one kind only."""
+    """Chance that a positive is rated above a negative, 0..1, ties as half (Mann & Whitney 1947); NaN with one kind
+    only."""
     positive = positive.astype(bool)
     ups, downs = int(positive.sum()), int((~positive).sum())
     if not ups or not downs:

@@ -1,7 +1,9 @@
 """How the three components are composed of facets: few weights, of known sign, that a person can read.
 
-A facet learnt from thousands of labels says one narrow thing well; the rubric's components are wider, and only a few hundred
-replies are rated on them. So the components are a linear mix of the facets (stacking, Wolpert 1992), fitted on facets that
+A facet learnt from thousands of labels says one narrow thing well; the rubric's components are wider, and only a few
+hundred
+replies are rated on them. So the components are a linear mix of the facets (stacking, Wolpert 1992), fitted on facets
+that
 were predicted for replies outside their training folds, with signs fixed by what each facet means.
 """
 
@@ -29,7 +31,8 @@ EPITOME_SHARE = {"cognitive": 0.2, "emotional": 0.5, "behavioral": 0.2}
 
 
 def fit_mixing(facets: Floats, table: Table, rows: np.ndarray[Any, Any]) -> tuple[Floats, Floats]:
-    """Mixing weights (3 x facets) and offsets (3) from the out-of-fold `facets` (all rows x facets), fitted on `rows`."""
+    """Mixing weights (3 x facets) and offsets (3) from the out-of-fold `facets` (all rows x facets), fitted on
+    `rows`."""
     mixing = np.zeros((len(COMPONENTS), len(FACETS)), np.float32)
     offset = np.zeros(len(COMPONENTS), np.float32)
     chosen = np.zeros(len(table.texts), bool)
@@ -54,7 +57,8 @@ def fit_mixing(facets: Floats, table: Table, rows: np.ndarray[Any, Any]) -> tupl
 
 
 def _signed_least_squares(x: Floats, y: Floats, weights: Floats, signs: Floats, ridge: float = 1e-3) -> Floats:
-    """Weighted ridge regression whose slopes keep their `signs` (0 where they would not); the last number is the offset.
+    """Weighted ridge regression whose slopes keep their `signs` (0 where they would not); the last number is the
+    offset.
 
     Coordinate descent on the normal equations, which converges for this convex problem (Franc et al. 2005).
     """

@@ -32,7 +32,8 @@ def head_folder(name: str) -> Path:
 class Scorer:
     """A frozen encoder and a head: text in, EmpathyScore out.
 
-    Blocking and thread-safe: call it from a worker thread, never on an event loop. Deterministic on one machine: the same text
+    Blocking and thread-safe: call it from a worker thread, never on an event loop. Deterministic on one machine: the
+    same text
     gives the same numbers, alone or among others.
     """
 
@@ -44,7 +45,8 @@ class Scorer:
     def load(cls, head: Path, encoder: Path, *, threads: int = 1) -> "Scorer":
         """Open the head and the encoder in these folders; both are checked by sha256.
 
-        The first call with an encoder writes its ONNX graph beside it. Raises ScorerError with a sentence for a folder that
+        The first call with an encoder writes its ONNX graph beside it. Raises ScorerError with a sentence for a folder
+        that
         is missing, damaged, or not the encoder that the head was trained on.
         """
         opened = Head.load(head)
@@ -57,7 +59,8 @@ class Scorer:
     def score(self, seeker: str, reply: str) -> EmpathyScore:
         """Rate `reply` on 1..3, or say why it cannot be rated. Never raises on any two strings.
 
-        `seeker` is what was answered. This head reads the reply alone: with the seeker's words as a pair the measured error
+        `seeker` is what was answered. This head reads the reply alone: with the seeker's words as a pair the measured
+        error
         was greater (.249 against .237), so they are part of the interface and not of the sum.
         """
         reading = read(reply)

@@ -1,16 +1,18 @@
 """Before scoring: repair a text, and decide whether it can be scored at all.
 
-One function, `read(text)`. The same function prepares the training texts, so that a head never sees anything else. Why it is
+One function, `read(text)`. The same function prepares the training texts, so that a head never sees anything else. Why
+it is
 there: without one, Greek letters moved Empathy by .45, leetspeak by .37, full-width letters by .45 and HTML by .14.
 """
 
+import re
 import unicodedata
 from collections.abc import Callable
 from dataclasses import dataclass
 
 import ftfy
-import regex
 
+from scorer import lookalikes
 from scorer.english import English
 from scorer.markup import plain
 from scorer.records import ScoreStatus
@@ -32,32 +34,23 @@ REASONS = {
     ScoreStatus.TOO_LONG: "This text is too long to be scored as one reply; score a part of it.",
 }
 
-# Greek, Cyrillic and small-capital letters and the Latin letter each is drawn for. By look, not by sound, except where
-# the look is shared (sigma, lambda, delta): that is how disguised text is written.
-_LOOKALIKES = str.maketrans(
-    dict(
-        pair.split(":")
-        for pair in ["α:a", "β:b", "γ:y", "δ:d", "ε:e", "ζ:z", "η:n", "θ:o", "ι:i", "κ:k", "λ:l", "μ:u", "ν:v", "ο:o", "π:n", "ρ:p", "σ:o", "ς:c", "τ:t", "υ:u", "φ:f", "χ:x", "ω:w", "Α:A", "Β:B", "Ε:E", "Ζ:Z", "Η:H", "Θ:O", "Ι:I", "Κ:K", "Λ:A", "Μ:M", "Ν:N", "Ο:O", "Π:N", "Ρ:P", "Σ:E", "Τ:T", "Υ:Y", "Χ:X", "Δ:A", "а:a", "в:b", "г:r", "е:e", "з:e", "и:n", "і:i", "ј:j", "к:k", "м:m", "н:h", "о:o", "п:n", "р:p", "с:c", "т:t", "у:y", "х:x", "ѕ:s", "ь:b", "я:r", "ԁ:d", "һ:h", "ԛ:q", "ԝ:w", "А:A", "В:B", "Е:E", "Ѕ:S", "І:I", "Ј:J", "К:K", "М:M", "Н:H", "О:O", "Р:P", "С:C", "Т:T", "У:Y", "Х:X", "Я:R", "И:N", "ᴀ:a", "ʙ:b", "ᴄ:c", "ᴅ:d", "ᴇ:e", "ꜰ:f", "ɢ:g", "ʜ:h", "ɪ:i", "ᴊ:j", "ᴋ:k", "ʟ:l", "ᴍ:m", "ɴ:n", "ᴏ:o", "ᴘ:p", "ʀ:r", "ꜱ:s", "ᴛ:t", "ᴜ:u", "ᴠ:v", "ᴡ:w", "ʏ:y", "ᴢ:z", "ı:i", "ł:l", "ø:o", "đ:d"]
-    )
-)
-_BY_SOUND = str.maketrans(
-    dict(pair.split(":") for pair in ["σ:s", "ς:s", "π:p", "Σ:S", "Π:P", "Δ:D", "δ:d", "Λ:L", "μ:m", "η:n", "ν:n", "φ:f", "Φ:F", "ω:o", "γ:g", "Γ:G"])
-)
 _LEET = str.maketrans("431075@$!", "aeiotsasi")
 _LEET_L = str.maketrans("431075@$!", "aelotsasi")
 
-_PICTURE = regex.compile(
-    r"[0-9#*]\u20E3|(?![0-9#*])[\p{Extended_Pictographic}\p{Regional_Indicator}\p{Emoji_Modifier}]"
+# Emoji blocks, arrows and signs that are drawn as emoji, regional letters (flags), and keycaps.
+_PICTURE = re.compile(
+    "[0-9#*]\u20e3|[\u00a9\u00ae\u203c\u2049\u2122\u2139\u2190-\u21ff\u2300-\u23ff\u25a0-\u27bf\u2900-\u297f"
+    "\u2b00-\u2bff\u3030\u303d\u3297\u3299\U0001f000-\U0001faff]"
 )
-_EMOTICON = regex.compile(r"(?<!\w)(?:[:;=][-o^']?[()DPp/\\|*3\[\]]+|[xX]D+|<3+|\^_*\^|[Tt]_[Tt]|[()]:)(?!\w)")
-_WORD = regex.compile(r"\p{L}+(?:'\p{L}+)*")
-_REPEATED_LETTER = regex.compile(r"(\p{L})\1{2,}", regex.IGNORECASE)
-_REPEATED_SIGN = regex.compile(r"([^\w\s.])\1+")
-_DOTS = regex.compile(r"\.{3,}")
-_TOKEN = regex.compile(r"[A-Za-z0-9@$!']+")
-_CODE_SIGN = regex.compile(r"[{}\[\]<>=;_\\|#$%^&+~]")
-_MASH = regex.compile(
-    r"^[^aeiouy]{4,}$|[^aeiouy]{5,}|(?:asd|sdf|dfg|fgh|ghj|hjk|jkl|qwe|wer(?=t)|ert(?=y)|zxc|xcv|vbn)", regex.IGNORECASE
+_EMOTICON = re.compile(r"(?<!\w)(?:[:;=][-o^']?[()DPp/\\|*3\[\]]+|[xX]D+|<3+|\^_*\^|[Tt]_[Tt]|[()]:)(?!\w)")
+_WORD = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)*")
+_REPEATED_LETTER = re.compile(r"([^\W\d_])\1{2,}", re.IGNORECASE)
+_REPEATED_SIGN = re.compile(r"([^\w\s.])\1+")
+_DOTS = re.compile(r"\.{3,}")
+_TOKEN = re.compile(r"[A-Za-z0-9@$!']+")
+_CODE_SIGN = re.compile(r"[{}\[\]<>=;_\\|#$%^&+~]")
+_MASH = re.compile(
+    r"^[^aeiouy]{4,}$|[^aeiouy]{5,}|(?:asd|sdf|dfg|fgh|ghj|hjk|jkl|qwe|wer(?=t)|ert(?=y)|zxc|xcv|vbn)", re.IGNORECASE
 )
 _FTFY = ftfy.TextFixerConfig(unescape_html=False, normalization="NFKC", explain=False)
 
@@ -90,7 +83,7 @@ def read(text: str) -> Reading:
     wordless = _EMOTICON.sub(" ", _PICTURE.sub(" ", shown))
     words = _WORD.findall(wordless)
     if not words:
-        pictures = wordless != shown and not regex.search(r"\d", wordless)
+        pictures = wordless != shown and not re.search(r"\d", wordless)
         return Reading(ScoreStatus.EMOJI_ONLY if pictures else ScoreStatus.UNREADABLE, "")
     english = English.load()
     folded = _unleet(_unrepeat(_fold(_PICTURE.sub(" ", shown), english), english), english)
@@ -101,7 +94,8 @@ def read(text: str) -> Reading:
 
 
 def visible(text: str) -> str:
-    """The text with markup, invisible characters, broken characters and odd widths mended; "" if nothing is to be seen."""
+    """The text with markup, invisible characters, broken characters and odd widths mended; "" if nothing is to be
+    seen."""
     # A lone surrogate cannot be encoded; "�" says nothing. Both go.
     text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").replace("\ufffd", " ")
     text = ftfy.fix_text(plain(text), _FTFY)
@@ -124,12 +118,12 @@ def _fold(text: str, english: English) -> str:
     if text.isascii():
         return text
 
-    def fold(match: regex.Match[str]) -> str:
+    def fold(match: re.Match[str]) -> str:
         word = match.group()
         if word.isascii():
             return word
-        by_look = word.translate(_LOOKALIKES)
-        by_sound = word.translate(_BY_SOUND).translate(_LOOKALIKES)
+        by_look = word.translate(lookalikes.BY_LOOK)
+        by_sound = word.translate(lookalikes.BY_SOUND).translate(lookalikes.BY_LOOK)
         return by_sound if english.knows(by_sound.lower()) and not english.knows(by_look.lower()) else by_look
 
     return _WORD.sub(fold, text)
@@ -138,7 +132,7 @@ def _fold(text: str, english: English) -> str:
 def _unrepeat(text: str, english: English) -> str:
     """ "sooo goood!!!" to "so good!": a letter three times or more is one or two, whichever makes a word."""
 
-    def shorten(match: regex.Match[str]) -> str:
+    def shorten(match: re.Match[str]) -> str:
         word = match.group()
         two, one = _REPEATED_LETTER.sub(r"\1\1", word), _REPEATED_LETTER.sub(r"\1", word)
         return two if english.knows(two.lower()) and not english.knows(one.lower()) else one
@@ -150,7 +144,7 @@ def _unrepeat(text: str, english: English) -> str:
 def _unleet(text: str, english: English) -> str:
     """ "y0u 4re l0ved" to "you are loved"; a token that makes no English word stays ("covid19", "2nd", "B12")."""
 
-    def read_letters(match: regex.Match[str]) -> str:
+    def read_letters(match: re.Match[str]) -> str:
         word = match.group().rstrip("!'")
         rest = match.group()[len(word) :]
         if word.isalpha() or word.isdigit() or len(word) > 30:
@@ -188,7 +182,7 @@ def _spell(text: str, english: English) -> str:
     """Mend words one edit away from a common one; names (capitals inside a sentence) and known words stay."""
     budget = MOST_CORRECTIONS
 
-    def mend(match: regex.Match[str]) -> str:
+    def mend(match: re.Match[str]) -> str:
         nonlocal budget
         word = match.group()
         if budget <= 0 or english.knows(word.lower()) or (word[0].isupper() and not word.isupper()):

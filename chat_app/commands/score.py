@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from scorer.records import EmpathyScore
     from scorer.score import Scorer
 
+app = typer.Typer()
+
 LONGEST_LINE = 4_000_000
 """Bytes of a line that are read at most, so that memory stays constant whatever comes in."""
 CANNOT_TELL = (
@@ -38,6 +40,7 @@ class CommandError(Exception):
     exit_status = 2
 
 
+@app.command()
 def score(
     text: Annotated[str | None, typer.Argument(help="The reply to score.")] = None,
     seeker: Annotated[str, typer.Option("--seeker", help="The message that it answers.")] = "",
@@ -59,6 +62,7 @@ def score(
     typer.echo(render(scorer.score(seeker, text or "")))
 
 
+@app.command()
 def train(
     out: Annotated[Path, typer.Option("--out", help="Folder of the new head.")],
     data: Annotated[
@@ -97,6 +101,7 @@ def train(
     typer.echo(f"The head is in {out}. Use it by `heard score --head {out}`, or by scorer_head in settings.toml.")
 
 
+@app.command()
 def evaluate(
     shared: Annotated[
         Path | None, typer.Option("--shared", help="Folder with the label sources: makes the card's tables again.")

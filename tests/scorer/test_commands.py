@@ -1,0 +1,174 @@
+"""`heard score`, `heard train` and `heard evaluate` as a person or another program meets them: real processes."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import psutil
+import pytest
+
+from scorer.records import COMPONENTS
+from scorer.score import HEADS
+
+COMMANDS = "import sys, typer; from chat_app.cli import main; main()"
+
+
+def heard(*arguments: str, stdin: bytes = b"", timeout: float = 240) -> subprocess.CompletedProcess[bytes]:
+    return subprocess.run(
+        [sys.executable, "-c", COMMANDS, *arguments],
+        input=stdin,
+        capture_output=True,
+        timeout=timeout,
+        check=False,
+        env={**os.environ, "COLUMNS": "200"},
+    )
+
+
+def jsonl(*lines: object) -> bytes:
+    return b"".join((line if isinstance(line, bytes) else json.dumps(line).encode()) + b"\n" for line in lines)
+
+
+def test_one_text_gets_a_table_with_words(encoder_folder: Path) -> None:
+    done = heard("score", "I'm so sorry, that must hurt. What happened?", "--seeker", "My dog died.")
+    out = done.stdout.decode()
+    assert done.returncode == 0, done.stderr.decode()
+    for name in (*COMPONENTS, "empathy"):
+        assert name.capitalize() in out
+    assert any(level in out for level in ("Low", "Moderate", "High"))
+    assert "cannot tell" in out
+
+
+def test_a_text_without_a_score_says_why(encoder_folder: Path) -> None:
+    done = heard("score", "Lo siento mucho, eso suena muy difícil.")
+    assert done.returncode == 0
+    assert done.stdout.decode().startswith("Not scored. Only English")
+
+
+def test_the_filter_answers_every_line_in_order(encoder_folder: Path) -> None:
+    done = heard(
+        "score", "--jsonl",
+        stdin=jsonl(
+            {"id": "a", "seeker": "My dog died.", "reply": "I'm so sorry, that must hurt."},
+            {"id": 2, "reply": "😀"},
+            b"not json",
+            {"id": 3, "seeker": "x"},
+            {"id": 4, "seeker": "x", "reply": 5},
+            b"[1]",
+            b'{"id": NaN, "reply": "That is hard."}',
+            b'{"id": 5, "reply": "\\ud800 I hear you."}',
+            b"\xff\xfe",
+            {"id": None, "seeker": None, "reply": "no te preocupes"},
+            b"",
+            {"id": "z", "seeker": "", "reply": ""},
+        ),
+    )  # fmt: skip
+    rows = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [(row["id"], row["status"]) for row in rows] == [
+        ("a", "scored"), (2, "emoji_only"), (None, "error"), (3, "error"), (4, "error"), (None, "error"), (None, "error"),
+        (5, "scored"), (None, "error"), (None, "not_english"), ("z", "empty"),
+    ]  # fmt: skip
+    for row in rows:
+        if row["status"] == "scored":
+            assert set(row) == {"id", "status", *COMPONENTS, "empathy"}
+            assert all(1 <= row[name] <= 3 for name in (*COMPONENTS, "empathy"))
+            assert row["empathy"] == pytest.approx(sum(row[name] for name in COMPONENTS) / 3, abs=1e-3)
+        else:
+            assert set(row) == {"id", "status", "reason"}
+            assert row["reason"]
+    assert done.returncode == 2
+    assert b"6 line(s)" in done.stderr
+    assert b"Traceback" not in done.stderr
+
+
+def test_the_filter_answers_before_the_input_ends_and_keeps_its_memory(encoder_folder: Path) -> None:
+    process = subprocess.Popen(
+        [sys.executable, "-c", COMMANDS, "score", "--jsonl"], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    )
+    assert process.stdin is not None
+    assert process.stdout is not None
+
+    def ask(number: int) -> None:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        reply = f"I'm sorry about number {number}, that must be hard for you."
+        process.stdin.write(jsonl({"id": number, "seeker": "", "reply": reply}))
+        process.stdin.flush()
+        assert json.loads(process.stdout.readline())["id"] == number
+
+    ask(0)
+    process.stdin.write(b'{"id": 1, "reply": "' + b"x" * 6_000_000 + b'"}\n')
+    process.stdin.flush()
+    assert json.loads(process.stdout.readline())["status"] == "error"
+    before = psutil.Process(process.pid).memory_info().rss
+    for number in range(2, 200):
+        ask(number)
+    grown = psutil.Process(process.pid).memory_info().rss - before
+    process.stdin.close()
+    assert process.wait(30) == 2
+    process.stdout.close()
+    assert grown < 20_000_000
+
+
+def test_a_reader_that_leaves_is_no_fault(encoder_folder: Path) -> None:
+    lines = jsonl(*({"id": number, "reply": "That sounds hard."} for number in range(300)))
+    script = f'"{sys.executable}" -c "{COMMANDS}" score --jsonl | head -n 1; echo "${{PIPESTATUS[0]}}"'
+    done = subprocess.run(["bash", "-c", script], input=lines, capture_output=True, timeout=240, check=False)
+    first, status = done.stdout.splitlines()
+    assert json.loads(first)["status"] == "scored"
+    assert status == b"0"
+    assert done.stderr == b""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["score"], "Give one text"),
+        (["score", "Hi.", "--jsonl"], "Give one text"),
+        (["score", "That is hard.", "--head", "nowhere"], 'no scorer head "nowhere"'),
+        (["score", "That is hard.", "--encoder", "nowhere"], "cannot be read"),
+        (["train", "--out", "x"], "--data labels.csv"),
+        (["train", "--out", "x", "--data", "nowhere.csv"], "nowhere.csv cannot be read"),
+        (["train", "--out", str(HEADS / "default"), "--data", "nowhere.csv"], "is not empty"),
+        (["evaluate"], "--shared DIR"),
+        (["evaluate", "--shared", "nowhere"], "cannot be read"),
+    ],
+)
+def test_bad_input_is_one_sentence_and_status_2(encoder_folder: Path, arguments: list[str], said: str) -> None:
+    done = heard(*arguments)
+    assert done.returncode == 2
+    assert said in done.stderr.decode()
+    assert b"Traceback" not in done.stderr
+
+
+def test_a_head_is_trained_and_used_by_commands(encoder_folder: Path, tmp_path: Path) -> None:
+    from scorer.data import project_set
+
+    labels = tmp_path / "labels.csv"
+    rows = [
+        f'"{e.seeker}","{e.reply.replace(chr(34), chr(39))}",'
+        + ",".join(f"{1 + 2 * e.labels[name]:g}" for name in COMPONENTS)
+        for e in list(project_set())[:60]
+    ]
+    labels.write_text("\n".join(["seeker,reply,cognitive,emotional,behavioral", *rows]) + "\n")
+    out = tmp_path / "mine"
+    done = heard("train", "--data", str(labels), "--out", str(out), "--cache", str(tmp_path / "cache"))
+    assert done.returncode == 0, done.stderr.decode()
+    assert {path.name for path in out.iterdir()} == {"head.toml", "weights.safetensors", "CARD.md"}
+    again = heard("train", "--data", str(labels), "--out", str(out))
+    assert again.returncode == 2
+    assert b"--force" in again.stderr
+    scored = heard("score", "That must hurt.", "--head", str(out))
+    assert b"Empathy" in scored.stdout, scored.stderr.decode()
+    measured = heard("evaluate", "--data", str(labels), "--head", str(out))
+    assert b"| behavioral | 60 |" in measured.stdout, measured.stderr.decode()
+
+
+def test_scoring_imports_neither_torch_nor_the_web_stack() -> None:
+    code = (
+        "import sys; import chat_app.commands.score; import scorer.score; import chat_app.weights\n"
+        "print(sorted({'torch', 'transformers', 'chainlit', 'langchain_core', 'onnx', 'sqlalchemy'} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=True)
+    assert done.stdout.strip() == "[]"

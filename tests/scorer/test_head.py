@@ -1,0 +1,112 @@
+"""The head's arithmetic against a case worked by hand, and its files against damage."""
+
+import hashlib
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from safetensors.numpy import load_file, save_file
+
+from scorer.errors import ScorerError
+from scorer.head import Head, HeadFile, read_head_file
+from scorer.make import write_head
+from scorer.score import HEADS, head_folder
+
+FILE = HeadFile("A test", "tiny", "0" * 64, "", [1], ["one", "two"], ["none: 0"], "heard train")
+TENSORS = {
+    "projection": np.eye(2),
+    "projection_bias": np.zeros(2),
+    "queries": np.array([[0.0, 0.0], [100.0, 0.0]]),
+    "values": np.array([[1.0, 0.0], [0.0, 1.0]]),
+    "biases": np.array([0.0, 0.5]),
+    "mixing": np.array([[1.0, 0.0], [0.0, 1.0], [0.5, 0.5]]),
+    "mixing_bias": np.array([0.0, 0.0, 2.0]),
+}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    write_head(tmp_path / "mine", FILE, TENSORS)
+    return tmp_path / "mine"
+
+
+def test_pooling_by_hand(folder: Path) -> None:
+    """Facet one looks at all tokens alike, facet two only at the first; gelu is x for large x and 0 for very small."""
+    head = Head.load(folder)
+    states = np.array([[10.0, 20.0], [-50.0, 40.0]], np.float32)
+    facets = head.facets(states)
+    assert facets == pytest.approx([1 / (1 + np.exp(-5.0)), 1 / (1 + np.exp(-20.5))], rel=1e-5)
+    assert head.components(facets) == pytest.approx([1 + 2 * facets[0], 1 + 2 * facets[1], 3.0])
+
+
+def test_components_stay_on_the_scale(folder: Path) -> None:
+    head = Head.load(folder)
+    for facets in ([0, 0], [1, 1], [9, 9], [-9, -9]):
+        found = head.components(np.array(facets, np.float32))
+        assert ((found >= 1) & (found <= 3)).all()
+
+
+def test_an_unknown_key_gets_the_nearest_right_name(folder: Path) -> None:
+    path = folder / "head.toml"
+    path.write_text(path.read_text() + "layer = [1]\n")
+    with pytest.raises(ScorerError, match='unknown key "layer". Did you mean layers'):
+        Head.load(folder)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "match"),
+    [
+        ("layers = [1]", "layers = []", "whole numbers"),
+        ("layers = [1]", 'layers = ["1"]', "whole numbers"),
+        ("layers = [1]", "layers = [true]", "whole numbers"),
+        ('facets = ["one", "two"]', 'facets = "one"', "list of texts"),
+        ('title = "A test"', "title = 3", "must be text"),
+        ('title = "A test"', "", 'key "title" is missing'),
+        ('title = "A test"', "title = ", "not valid TOML"),
+        ('facets = ["one", "two"]', 'facets = ["one"]', "has shape"),
+    ],
+)
+def test_a_faulty_head_file_is_refused(folder: Path, old: str, new: str, match: str) -> None:
+    path = folder / "head.toml"
+    assert old in path.read_text()
+    path.write_text(path.read_text().replace(old, new))
+    with pytest.raises(ScorerError, match=match):
+        Head.load(folder)
+
+
+def test_changed_weights_are_refused(folder: Path) -> None:
+    path = folder / "weights.safetensors"
+    path.write_bytes(path.read_bytes()[:-1] + b"\x01")
+    with pytest.raises(ScorerError, match="sha256 differs"):
+        Head.load(folder)
+
+
+def test_weights_of_something_else_are_refused(folder: Path) -> None:
+    save_file({"other": np.zeros(2, np.float32)}, folder / "weights.safetensors")
+    sha256 = hashlib.sha256((folder / "weights.safetensors").read_bytes()).hexdigest()
+    text = (folder / "head.toml").read_text()
+    old = read_head_file(folder / "head.toml").weights_sha256
+    (folder / "head.toml").write_text(text.replace(old, sha256))
+    with pytest.raises(ScorerError, match="does not hold the tensors"):
+        Head.load(folder)
+
+
+def test_texts_in_the_head_file_survive(tmp_path: Path) -> None:
+    file = replace(FILE, title='A "quoted" \\ title, für uns')
+    write_head(tmp_path, file, TENSORS)
+    assert read_head_file(tmp_path / "head.toml").title == file.title
+
+
+def test_a_head_that_is_not_there_names_those_that_are() -> None:
+    with pytest.raises(ScorerError, match="default"):
+        head_folder("defualt")
+
+
+def test_the_default_head_is_small_and_has_a_card() -> None:
+    folder = HEADS / "default"
+    assert sum(path.stat().st_size for path in folder.iterdir()) < 1_000_000
+    card = (folder / "CARD.md").read_text()
+    for needed in ("CC BY-NC 4.0", "research", "cannot", "heard evaluate --shared", "heard train --data"):
+        assert needed in card
+    assert {value.dtype for value in load_file(folder / "weights.safetensors").values()} == {np.dtype(np.float32)}
