@@ -21,6 +21,8 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
+app.add_typer(score.app)
+
 
 def main() -> None:
     """Run a command. Exit status: 0 done, 1 a fault of ours, 2 bad input or surroundings, 130 interrupted."""
