@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from sqlalchemy import ColumnElement, func, select, update
+from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession
 from sqlalchemy.orm import selectinload
 
@@ -311,6 +312,6 @@ async def _latest_consent(session: AsyncSession, participant_id: str) -> Consent
 
 
 async def _ensure_participant(session: AsyncSession, participant_id: str) -> None:
-    if await session.get(ParticipantRow, participant_id) is None:
-        session.add(ParticipantRow(id=participant_id, created_at=datetime.now(UTC)))
-        await session.flush()
+    insert = sqlite.insert if session.get_bind().dialect.name == "sqlite" else postgresql.insert
+    row = insert(ParticipantRow).values(id=participant_id, created_at=datetime.now(UTC))
+    await session.execute(row.on_conflict_do_nothing())

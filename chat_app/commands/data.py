@@ -49,6 +49,7 @@ def export(
         typer.echo(body)
         return
     try:
+        out.touch(mode=0o600)
         out.write_text(body + "\n", encoding="utf-8")
     except OSError as error:
         raise DataError(f"Cannot write {out} ({error.strerror}). Choose another file with --out.") from error

@@ -1,0 +1,116 @@
+"""`heard db upgrade`, `heard export`, `heard erase` on a database in a fresh folder."""
+
+import asyncio
+import json
+import sqlite3
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from chat_app.commands.data import app
+from chat_app.element_files import ElementFiles
+from db.engine import create_engine, upgrade
+from db.records import ConsentRecord
+from db.store import Store
+from tests.db.conftest import Make
+from tests.db.processes import holding
+
+PERSON = "11111111-1111-4111-8111-111111111111"
+WORDS = "a letter nobody else should read"
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HEARD_SAVE_SECONDS", "0.3")
+    monkeypatch.delenv("HEARD_DATA_DIR", raising=False)
+    monkeypatch.delenv("HEARD_DATABASE_URL", raising=False)
+    return tmp_path
+
+
+def run(*arguments: str) -> Result:
+    return CliRunner().invoke(app, list(arguments))
+
+
+def refused(*arguments: str) -> str:
+    """The sentence of a command that is refused with exit status 2, as `chat_app.cli.main` shows it."""
+    result = run(*arguments)
+    assert getattr(result.exception, "exit_status", None) == 2, result.exception
+    sentence = str(result.exception)
+    assert "\n" not in sentence
+    assert WORDS not in sentence
+    return sentence
+
+
+def fill(folder: Path) -> str:
+    """A turn of PERSON with a file; gives the conversation's id."""
+
+    async def work() -> str:
+        url = f"sqlite+aiosqlite:///{folder / 'var' / 'heard.db'}"
+        await upgrade(url)
+        engine, make = create_engine(url), Make()
+        store = Store(engine)
+        await store.save_consent(ConsentRecord(PERSON, "1", True, False, make.now))
+        conversation = make.conversation(PERSON)
+        await make.turn(store, conversation, WORDS)
+        await engine.dispose()
+        return conversation.id
+
+    thread = asyncio.run(work())
+    ElementFiles(folder / "var" / "elements").write(f"{thread}/{PERSON}", WORDS.encode())
+    return thread
+
+
+def test_upgrade_makes_the_database_and_may_be_repeated(folder: Path) -> None:
+    for _ in range(2):
+        result = run("db", "upgrade")
+        assert result.exit_code == 0
+        assert "up to date" in result.output
+    connection = sqlite3.connect(folder / "var" / "heard.db")
+    assert connection.execute("SELECT count(*) FROM participant").fetchone() == (0,)
+    connection.close()
+
+
+def test_upgrade_does_not_show_a_password(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HEARD_DATABASE_URL", "postgresql+asyncpg://heard:hunter2@127.0.0.1:1/heard")
+    assert "hunter2" not in refused("db", "upgrade")
+
+
+def test_export_to_a_file_and_to_the_terminal(folder: Path) -> None:
+    thread = fill(folder)
+    out = folder / "me.json"
+    assert run("export", PERSON, "--out", str(out)).exit_code == 0
+    assert out.stat().st_mode & 0o077 == 0
+    stored = json.loads(out.read_text(encoding="utf-8"))
+    assert stored["conversations"][0]["id"] == thread
+    assert stored["conversations"][0]["messages"][0]["text"] == WORDS
+    shown = json.loads(run("export", PERSON).output)
+    assert shown | {"exported_at": ""} == stored | {"exported_at": ""}
+
+
+def test_what_cannot_be_exported(folder: Path) -> None:
+    assert "nobody" in refused("export", "nobody")
+    fill(folder)
+    assert "Choose another file" in refused("export", PERSON, "--out", str(folder / "no" / "such" / "folder.json"))
+    assert refused("export", "'; DROP TABLE participant; --").startswith("Nothing is stored")
+
+
+def test_erase_takes_rows_and_files(folder: Path) -> None:
+    thread = fill(folder)
+    assert "--yes" in refused("erase", PERSON)
+    assert (folder / "var" / "elements" / thread).exists()
+    result = run("erase", PERSON, "--yes")
+    assert result.exit_code == 0
+    counts = {line.split()[0]: int(line.split()[1]) for line in result.output.splitlines()}
+    assert (counts["message"], counts["participant"], counts["files"], counts["threads"]) == (1, 1, 1, 0)
+    left = [item for item in (folder / "var").rglob("*") if item.is_file() and WORDS.encode() in item.read_bytes()]
+    assert left == []
+    assert "Nothing is stored" in refused("erase", PERSON, "--yes")
+
+
+def test_a_locked_database_is_named(folder: Path) -> None:
+    fill(folder)
+    with holding(folder / "var" / "heard.db"):
+        assert "busy" in refused("erase", PERSON, "--yes")
+    assert run("erase", PERSON, "--yes").exit_code == 0

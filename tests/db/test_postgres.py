@@ -1,0 +1,204 @@
+"""The same store on a real PostgreSQL server, where one is installed: started for these tests, on a socket."""
+
+import asyncio
+import importlib.util
+import os
+import pwd
+import shutil
+import subprocess
+import tempfile
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+
+import pytest
+from alembic.autogenerate import compare_metadata
+from alembic.runtime.migration import MigrationContext
+from sqlalchemy import Connection, text
+from sqlalchemy.ext.asyncio import AsyncEngine
+
+from db.engine import create_engine, upgrade
+from db.errors import StoreBusy, StoreError, StoreGone, StoreReadOnly, StoreUnavailable
+from db.records import HistoryItem, Outcome
+from db.store import Store
+from db.tables import Base
+from tests.db.conftest import LOCK_SECONDS, Make
+from tests.db.test_erase import MARK, fill
+from tests.db.test_store import NASTY
+
+
+def _programs() -> Path | None:
+    """Folder of initdb and pg_ctl; Debian keeps it off the PATH."""
+    found = shutil.which("pg_ctl")
+    folders = [Path(found).resolve().parent] if found else []
+    folders += sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)
+    return next((folder for folder in folders if (folder / "initdb").exists()), None)
+
+
+PROGRAMS = _programs()
+pytestmark = [
+    pytest.mark.skipif(PROGRAMS is None, reason="no PostgreSQL server is installed (initdb, pg_ctl)"),
+    pytest.mark.skipif(importlib.util.find_spec("asyncpg") is None, reason="the driver asyncpg is not installed"),
+]
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[str]:
+    """URL of a fresh database cluster without a TCP port."""
+    assert PROGRAMS is not None
+    folder = Path(tempfile.mkdtemp(prefix="heard-pg-"))  # a socket's path must be short, so not pytest's folder
+    account = None
+    if os.geteuid() == 0:  # the server refuses to run as root
+        account = pwd.getpwnam("postgres" if "postgres" in {user.pw_name for user in pwd.getpwall()} else "nobody")
+        os.chown(folder, account.pw_uid, account.pw_gid)
+    user = account.pw_name if account else pwd.getpwuid(os.geteuid()).pw_name
+
+    def run(*command: str) -> None:
+        done = subprocess.run(
+            [str(PROGRAMS / command[0]), *command[1:]],
+            user=account and account.pw_uid,
+            group=account and account.pw_gid,
+            cwd=folder,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+            timeout=120,
+        )
+        assert done.returncode == 0, done.stderr
+
+    data = str(folder / "data")
+    run("initdb", "-D", data, "-A", "trust", "-E", "UTF8", "--no-locale", "--no-sync")
+    options = f"-k {folder} -c listen_addresses= -c fsync=off"
+    run("pg_ctl", "-D", data, "-w", "-l", str(folder / "log"), "-o", options, "start")
+    try:
+        yield f"postgresql+asyncpg://{user}@/postgres?host={folder}"
+    finally:
+        run("pg_ctl", "-D", data, "-m", "immediate", "stop")
+        shutil.rmtree(folder)
+
+
+@pytest.fixture
+async def url(server: str) -> str:
+    """The server with an empty schema, migrated."""
+    engine = create_engine(server)
+    async with engine.begin() as connection:
+        await connection.execute(text("DROP SCHEMA public CASCADE"))
+        await connection.execute(text("CREATE SCHEMA public"))
+    await engine.dispose()
+    await upgrade(server)
+    return server
+
+
+@pytest.fixture
+async def engine(url: str) -> AsyncIterator[AsyncEngine]:
+    engine = create_engine(url, lock_seconds=LOCK_SECONDS)
+    yield engine
+    await engine.dispose()
+
+
+async def rows(engine: AsyncEngine, table: str) -> int:
+    async with engine.connect() as connection:
+        return int((await connection.execute(text(f"SELECT count(*) FROM {table}"))).scalar_one())  # noqa: S608
+
+
+async def test_migrations_and_tables_say_the_same(engine: AsyncEngine) -> None:
+    def differences(connection: Connection) -> list[object]:
+        return list(compare_metadata(MigrationContext.configure(connection), Base.metadata))
+
+    async with engine.connect() as connection:
+        assert await connection.run_sync(differences) == []
+
+
+async def test_starters_at_once(server: str) -> None:
+    engine = create_engine(server)
+    async with engine.begin() as connection:
+        await connection.execute(text("DROP SCHEMA public CASCADE"))
+        await connection.execute(text("CREATE SCHEMA public"))
+    await asyncio.gather(*(upgrade(server) for _ in range(4)))
+    assert await rows(engine, "alembic_version") == 1
+    await engine.dispose()
+
+
+@pytest.mark.parametrize("words", NASTY.values(), ids=NASTY.keys())
+async def test_a_turn_with_any_text(store: Store, make: Make, person: str, words: str) -> None:
+    conversation = make.conversation(person)
+    message = make.message(conversation, words)
+    await store.open_turn(conversation, message)
+    reply = make.reply(message, make.draft(words, parameters={words: words}))
+    await store.close_turn(message.id, Outcome.ANSWERED, reply)
+    await store.close_turn(message.id, Outcome.ANSWERED, reply)
+    (item,) = await store.history(conversation.id)
+    assert item == HistoryItem(item.message, item.message)
+    stored = await store.reply(reply.id)
+    assert stored is not None
+    assert stored.created_at == make.now
+    if not any("\ud800" <= letter <= "\udfff" or letter == "\x00" for letter in words):
+        assert stored == reply
+
+
+async def test_rules_and_nothing_half_written(store: Store, make: Make, person: str, engine: AsyncEngine) -> None:
+    conversation = make.conversation(person)
+    message = make.message(conversation)
+    await store.open_turn(conversation, message)
+    bad = make.draft("secret words", number=2, kept=False, score=make.score(cognitive=0.5, empathy=1.7))
+    with pytest.raises(StoreError) as caught:
+        await store.close_turn(message.id, Outcome.ANSWERED, make.reply(message, make.draft(), bad))
+    assert caught.value.rule == "ck_score_cognitive"
+    assert "secret" not in f"{caught.value!r}{caught.value.__context__!r}{caught.value.__cause__!r}"
+    assert await rows(engine, "draft") == 0
+
+
+async def test_two_tabs_at_once(url: str, make: Make) -> None:
+    """Everything of a new person at once: the participant, the conversation and twelve turns in it."""
+    engine = create_engine(url, lock_seconds=20)
+    store = Store(engine)
+    await asyncio.gather(*(store.ensure_participant("p") for _ in range(6)))
+    conversation = make.conversation("p")
+    await asyncio.gather(*(make.turn(store, conversation, f"m{number}") for number in range(12)))
+    assert len(await store.messages(conversation.id)) == 12
+    await engine.dispose()
+
+
+async def test_a_lock_is_waited_for_and_then_named(store: Store, make: Make, person: str, url: str) -> None:
+    other = create_engine(url)
+    async with other.connect() as connection:
+        await connection.execute(text("LOCK TABLE message IN ACCESS EXCLUSIVE MODE"))
+        conversation = make.conversation(person)
+        with pytest.raises(StoreBusy):
+            await store.open_turn(conversation, make.message(conversation))
+    await other.dispose()
+    assert await store.conversation_owner(conversation.id) is None
+
+
+async def test_read_only(store: Store, make: Make, person: str, url: str) -> None:
+    other = create_engine(url)
+    async with other.begin() as connection:
+        await connection.execute(text("ALTER DATABASE postgres SET default_transaction_read_only = on"))
+    await store.engine.dispose()
+    try:
+        with pytest.raises(StoreReadOnly):
+            await store.ensure_participant("another")
+    finally:
+        async with other.begin() as connection:
+            await connection.execute(text("SET TRANSACTION READ WRITE"))
+            await connection.execute(text("ALTER DATABASE postgres RESET default_transaction_read_only"))
+        await other.dispose()
+
+
+async def test_no_such_database(server: str) -> None:
+    with pytest.raises(StoreUnavailable):
+        await upgrade(server.replace("/postgres?", "/nowhere?"))
+
+
+async def test_export_and_erase(store: Store, make: Make, engine: AsyncEngine, person: str) -> None:
+    thread = await fill(store, make, engine, person, MARK)
+    stored = await store.export_participant(person)
+    assert stored["conversations"][0]["id"] == thread
+    pending = make.message(make.conversation(person))
+    await store.open_turn(make.conversation(person, id=pending.conversation_id), pending)
+    removed = await store.erase_participant(person)
+    assert all(removed.values())
+    with pytest.raises(StoreGone):
+        await store.close_turn(pending.id, Outcome.ANSWERED, make.reply(pending))
+    for table in Base.metadata.tables:
+        assert await rows(engine, table) == 0
+    assert await store.mark_interrupted() == 0
