@@ -4,7 +4,6 @@ from collections.abc import AsyncIterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from chat_app.embedded import Engine
 from chat_app.llm import Models, load_models
@@ -13,7 +12,7 @@ from chat_app.weights import Weights, check_weights
 from db.engine import create_engine, upgrade
 from db.store import Store
 from prompts.library import PromptLibrary, nearest
-from scorer.score import HEADS, Scorer
+from scorer.score import Scorer, head_folder
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,15 +27,6 @@ class Services:
     engine: Engine
     scoring: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(1, thread_name_prefix="scorer"))
     """Its own thread, so that a rating never waits behind other work of the default pool."""
-
-
-def head_folder(settings: Settings) -> Path:
-    """The folder of the scorer head in force: a name below `scorer/heads/`, or a path. Raises SettingsError."""
-    for folder in (HEADS / settings.scorer_head, Path(settings.scorer_head)):
-        if (folder / "head.toml").is_file():
-            return folder
-    known = {path.parent.name for path in HEADS.glob("*/head.toml")}
-    raise SettingsError(f'scorer_head: no head "{settings.scorer_head}". {nearest(settings.scorer_head, known)}')
 
 
 def _checked_defaults(settings: Settings, models: dict[str, object], library: PromptLibrary) -> None:
@@ -60,7 +50,7 @@ async def open_services(settings: Settings, weights: Weights | None = None) -> A
     library = PromptLibrary.load(settings.prompts_dir, settings.persona_word)
     specs = load_models(settings.models_file)
     _checked_defaults(settings, dict(specs), library)
-    head = head_folder(settings)
+    head = head_folder(settings.scorer_head)
     weights = weights or check_weights(settings.cache_dir)
     scorer = Scorer.load(head, weights.encoder)
     settings.data_dir.mkdir(parents=True, exist_ok=True)
