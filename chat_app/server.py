@@ -20,8 +20,9 @@ from chat_app.api import api_routes
 from chat_app.gate import ConsentGate, Doorkeeper, Shield, Tokens, answer
 from chat_app.health import Health
 from chat_app.identity import Identity
+from chat_app.live import Hub
 from chat_app.pages.notice import HERE, notice
-from chat_app.pages.routes import CloseChats, page_routes
+from chat_app.pages.routes import OpenChats, page_routes
 from chat_app.runtime import Runtime, install
 from chat_app.services import Services
 from chat_app.settings import Settings
@@ -46,12 +47,7 @@ def create_app(settings: Settings, services: Services) -> FastAPI:
     os.environ["CHAINLIT_AUTH_SECRET"] = identity.chat_secret()
     runtime = Runtime(services, identity)
     install(runtime)
-
-    async def close_chats(participant_id: str) -> None:
-        await runtime.hub.stop_participant(participant_id)
-        await close_sockets(participant_id)
-
-    chat = Chat(close_chats, runtime.aclose, ChatTokens())
+    chat = Chat(ChatSessions(runtime.hub), runtime.aclose, ChatTokens())
     app = create_parent(settings, services, identity, chat)
     chat.policy = mount_chat(app)
     return app
@@ -61,7 +57,7 @@ def create_app(settings: Settings, services: Services) -> FastAPI:
 class Chat:
     """What the parent needs to know about the chat that is mounted in it."""
 
-    close_chats: CloseChats
+    sessions: OpenChats
     aclose: Callable[[], Awaitable[None]]
     """Called at shutdown, before the services close."""
     tokens: Tokens
@@ -82,7 +78,7 @@ def create_parent(settings: Settings, services: Services, identity: Identity, ch
                 await chat.aclose()
 
     app = FastAPI(title="heard", lifespan=lifespan, docs_url=None, redoc_url=None, openapi_url=None)
-    app.include_router(page_routes(services, identity, chat.close_chats))
+    app.include_router(page_routes(services, identity, chat.sessions))
     app.include_router(api_routes(services, health.state))
     app.mount("/static", StaticFiles(directory=HERE / "static"))
     app.add_exception_handler(HTTPException, _on_http)
@@ -178,19 +174,28 @@ class ChatTokens:
         return create_jwt(User(identifier=participant_id, display_name="You"))
 
 
-async def close_sockets(participant_id: str) -> None:
-    """Disconnect every open page of a participant and forget its session, so that it writes nothing more."""
-    from chainlit.server import sio
-    from chainlit.session import ws_sessions_id
+class ChatSessions:
+    """The open chats: their turns run in our hub, their pages hang on Chainlit's sockets."""
 
-    for session in [s for s in ws_sessions_id.values() if s.user and s.user.identifier == participant_id]:
-        # Chainlit writes the thread once more when a session with a conversation disconnects.
-        session.has_first_interaction = False
-        session.to_clear = True
-        if session.current_task is not None:
-            session.current_task.cancel()
-        await sio.disconnect(session.socket_id)
-        ws_sessions_id.pop(session.id, None)
+    def __init__(self, hub: Hub) -> None:
+        self._hub = hub
+
+    async def stop(self, participant_id: str) -> None:
+        """Stop a participant's running replies, and return when what had arrived is stored."""
+        await self._hub.stop_participant(participant_id)
+
+    async def dismiss(self, participant_id: str) -> None:
+        """Tell a participant's pages to load anew, and forget their sessions without another write."""
+        from chainlit.server import sio
+        from chainlit.session import ws_sessions_id
+
+        for session in [s for s in ws_sessions_id.values() if s.user and s.user.identifier == participant_id]:
+            # Chainlit would write the thread once more when a session with a conversation disconnects.
+            session.has_first_interaction = False
+            session.to_clear = True
+            await sio.emit("reload", {}, to=session.socket_id)
+            await sio.disconnect(session.socket_id)
+            ws_sessions_id.pop(session.id, None)
 
 
 async def _on_http(request: Request, error: Exception) -> Response:

@@ -1,9 +1,9 @@
 """The routes of the pages around the chat. Each takes the participant from the signed cookie and from nowhere else."""
 
 import json
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime
-from typing import Annotated, Any
+from typing import Annotated, Any, Protocol
 
 from fastapi import APIRouter, Form, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
@@ -27,8 +27,16 @@ from prompts.safety_files import load_hotlines
 
 CHAT = "/chat/"
 
-CloseChats = Callable[[str], Awaitable[None]]
-"""Ends every open chat of one participant and returns when nothing of it can write any more."""
+
+class OpenChats(Protocol):
+    """The chats that a participant has open right now, in any number of tabs."""
+
+    async def stop(self, participant_id: str) -> None:
+        """Stop their running replies, and return when what had arrived is stored."""
+
+    async def dismiss(self, participant_id: str) -> None:
+        """Send their pages to load anew, which ends at the first page for somebody without consent."""
+
 
 ADULT = "Please tick that you are 18 or older. If you are younger, do not use the chat; the crisis lines are yours too."
 RESEARCH = "Please answer the question about research. Both answers open the chat."
@@ -48,7 +56,7 @@ def fault_page(status: int, title: str, sentence: str) -> HTMLResponse:
     return page("fault.html", status, title=title, sentence=sentence)
 
 
-def page_routes(services: Services, identity: Identity, close_chats: CloseChats) -> APIRouter:
+def page_routes(services: Services, identity: Identity, chats: OpenChats) -> APIRouter:
     """`/`, `/consent`, `/help`, `/you`, `/you/export`, `/you/erase`."""
     router = APIRouter()
     store = services.store
@@ -150,7 +158,8 @@ def page_routes(services: Services, identity: Identity, close_chats: CloseChats)
             await store.save_consent(
                 ConsentRecord(stored.participant_id, shown.version, False, False, datetime.now(UTC))
             )
-            await close_chats(stored.participant_id)
+            await chats.stop(stored.participant_id)
+            await chats.dismiss(stored.participant_id)
         return page("declined.html", stored=stored is not None, **numbers(country_of(request)))
 
     @router.get("/help")
@@ -198,9 +207,10 @@ def page_routes(services: Services, identity: Identity, close_chats: CloseChats)
             return await own_data(request)
         if sure != "yes":
             return await own_data(request, "Nothing was erased. Tick the box below first, then press the button.")
-        # Chats end first: a reply that is still being written would put rows back after they are gone.
-        await close_chats(participant)
+        # First, because nothing should be written that is erased a moment later; the store refuses what still comes.
+        await chats.stop(participant)
         removed = {name: number for name, number in (await store.erase_participant(participant)).items() if number}
+        await chats.dismiss(participant)
         response = page("erased.html", here="/you", removed=removed, total=sum(removed.values()))
         for name in (VISITOR_COOKIE, COUNTRY_COOKIE, SESSION_COOKIE):
             response.delete_cookie(name)

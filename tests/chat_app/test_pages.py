@@ -6,7 +6,7 @@ import re
 import sqlite3
 from collections.abc import AsyncIterator
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from html.parser import HTMLParser
 from pathlib import Path
@@ -55,6 +55,19 @@ class Tokens:
         return f"token-{participant_id}"
 
 
+class Sessions:
+    """Notes down what was asked of the open chats."""
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[str, str]] = []
+
+    async def stop(self, participant_id: str) -> None:
+        self.asked.append(("stop", participant_id))
+
+    async def dismiss(self, participant_id: str) -> None:
+        self.asked.append(("dismiss", participant_id))
+
+
 class Engine:
     """Ready at once; no page here calls a model."""
 
@@ -70,7 +83,7 @@ class Web:
     store: Store
     settings: Settings
     identity: Identity
-    closed: list[str] = field(default_factory=list)
+    sessions: Sessions
 
     @property
     def version(self) -> str:
@@ -132,18 +145,15 @@ def built(tmp_path: Path, store: Store, **values: Any) -> Web:
         library=cast(Any, None),
         engine=cast(Any, Engine()),
     )
-    closed: list[str] = []
-
-    async def close_chats(participant_id: str) -> None:
-        closed.append(participant_id)
+    sessions = Sessions()
 
     async def aclose() -> None:
         return None
 
-    app = create_parent(settings, services, identity, Chat(close_chats, aclose, Tokens(), "default-src 'self'"))
+    app = create_parent(settings, services, identity, Chat(sessions, aclose, Tokens(), "default-src 'self'"))
     app.mount("/chat", chat_that_tells())
     client = httpx.AsyncClient(transport=httpx.ASGITransport(app, raise_app_exceptions=False), base_url=BASE)
-    return Web(client, store, settings, identity, closed)
+    return Web(client, store, settings, identity, sessions)
 
 
 @pytest.fixture
@@ -264,7 +274,7 @@ async def test_withdrawing_is_stored_closes_the_chat_and_keeps_it_closed(web: We
     stored = await web.store.latest_consent(web.participant)
     assert stored
     assert (stored.chat, stored.research) == (False, False)
-    assert web.closed == [web.participant]
+    assert web.sessions.asked == [("stop", web.participant), ("dismiss", web.participant)]
     assert (await web.client.get("/chat/", headers=BROWSER)).headers["location"] == "/"
 
 
@@ -369,7 +379,7 @@ async def test_erasing_needs_the_tick(web: Web) -> None:
     assert page.status_code == 422
     assert "Nothing was erased" in page.text
     assert web.rows() == before
-    assert web.closed == []
+    assert web.sessions.asked == []
 
 
 async def test_erasing_leaves_no_row_of_mine_and_all_of_another_s(web: Web) -> None:
@@ -389,7 +399,7 @@ async def test_erasing_leaves_no_row_of_mine_and_all_of_another_s(web: Web) -> N
         if count:
             assert f'<td>{name}</td><td class="number">{count}</td>' in page.text
     assert web.rows() == others
-    assert web.closed == [mine]
+    assert web.sessions.asked == [("stop", mine), ("dismiss", mine)]
     cleared = " ".join(page.headers.get_list("set-cookie"))
     for name in (VISITOR_COOKIE, COUNTRY_COOKIE, "access_token", "X-Chainlit-Session-id"):
         assert f'{name}=""; ' in cleared
@@ -502,7 +512,7 @@ async def test_a_form_from_elsewhere_changes_nothing(web: Web, path: str, header
     response = await web.client.post(path, data={**YES, "version": web.version, "sure": "yes"}, headers=headers)
     assert response.status_code == 403
     assert web.rows() == before
-    assert web.closed == []
+    assert web.sessions.asked == []
 
 
 async def test_a_browser_without_origin_that_says_same_origin_may(web: Web) -> None:

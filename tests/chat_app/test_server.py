@@ -207,6 +207,8 @@ async def test_erasing_closes_the_open_chat_and_nothing_comes_back(served: Serve
     }  # fmt: skip
     ended, started = asyncio.Event(), asyncio.Event()
     async with connected(browser) as page:
+        told = asyncio.Event()
+        page.on("reload", lambda *_: told.set())
         page.on("disconnect", lambda *_: ended.set())
         page.on("stream_start", lambda *_: started.set())
         await page.emit("connection_successful")
@@ -216,6 +218,7 @@ async def test_erasing_closes_the_open_chat_and_nothing_comes_back(served: Serve
 
         response = await browser.post("/you/erase", data={"sure": "yes"})
         assert response.status_code == 200
+        await asyncio.wait_for(told.wait(), 10)
         await asyncio.wait_for(ended.wait(), 10)
     await asyncio.sleep(1)  # time for a late write, which must not happen
     with closing(sqlite3.connect(served.data_dir / "heard.db")) as database:
