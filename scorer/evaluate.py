@@ -159,7 +159,7 @@ def paper_head(train: Floats, labels: Floats, test: Floats, seed: int) -> Floats
     for _ in range(50):
         for batch in torch.split(torch.randperm(len(x)), 16):
             optimiser.zero_grad()
-            torch.nn.functional.mse_loss(layer(x[batch]), y[batch]).backward()  # type: ignore[no-untyped-call]
+            torch.nn.functional.mse_loss(layer(x[batch]), y[batch]).backward()
             optimiser.step()
     with torch.no_grad():
         result: Floats = layer(torch.from_numpy(test)).clamp(0, 2).numpy()

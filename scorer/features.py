@@ -14,6 +14,10 @@ Progress = Callable[[int, int], None]
 """Called with (done, of all)."""
 
 
+BLOCK = 100
+"""Texts that are computed and kept together."""
+
+
 @dataclass(frozen=True, slots=True)
 class Features:
     """States of many texts behind each other."""
@@ -27,23 +31,33 @@ class Features:
 def compute(
     encoder: Encoder, texts: Sequence[str], layers: Sequence[int], cache: Path | None, progress: Progress
 ) -> Features:
-    """States of `texts` from `encoder` (opened with `layers`), read from the folder `cache` if they are there
-    already."""
+    """States of `texts` from `encoder` (opened with `layers`), in blocks that the folder `cache` keeps.
+
+    Blocks, so that a changed or interrupted list costs only what is new.
+    """
+    blocks = []
+    for at in range(0, len(texts), BLOCK):
+        blocks.append(_block(encoder, texts[at : at + BLOCK], layers, cache))
+        progress(min(at + BLOCK, len(texts)), len(texts))
+    lengths = np.concatenate([lengths for _, lengths in blocks])
+    return Features(np.concatenate([states for states, _ in blocks]), np.cumsum([0, *lengths]))
+
+
+def _block(
+    encoder: Encoder, texts: Sequence[str], layers: Sequence[int], cache: Path | None
+) -> tuple[np.ndarray[Any, np.dtype[np.float16]], np.ndarray[Any, np.dtype[np.int64]]]:
     key = hashlib.sha256(f"{encoder.sha256} {list(layers)}".encode())
     for text in texts:
         key.update(text.encode() + b"\0")
     path = cache / f"states-{key.hexdigest()[:24]}.npz" if cache else None
     if path and path.exists():
         with np.load(path) as file:
-            return Features(file["states"], file["starts"])
-    rows = []
-    for done, text in enumerate(texts):
-        rows.append(encoder.states(encoder.ids(text)).astype(np.float16))
-        progress(done + 1, len(texts))
-    features = Features(np.concatenate(rows), np.cumsum([0, *map(len, rows)]))
+            return file["states"], file["lengths"]
+    rows = [encoder.states(encoder.ids(text)).astype(np.float16) for text in texts]
+    states, lengths = np.concatenate(rows), np.array([len(row) for row in rows])
     if path:
         path.parent.mkdir(parents=True, exist_ok=True)
         part = path.with_suffix(".part.npz")
-        np.savez(part, states=features.states, starts=features.starts)
+        np.savez(part, states=states, lengths=lengths)
         part.replace(path)
-    return features
+    return states, lengths

@@ -33,7 +33,7 @@ class Recipe:
     """Replies."""
 
 
-class Network(nn.Module):
+class Network(nn.Module):  # type: ignore[misc]  # torch is Any to the type checker
     """The trainable form of `scorer.head.Head`, without the mixing; see the equations there."""
 
     def __init__(self, states: int, facets: int, recipe: Recipe) -> None:
@@ -134,11 +134,12 @@ def fit(
             index = torch.from_numpy(batch)
             loss = ((share - labels[0][index]) ** 2 * labels[1][index]).sum() / len(batch)
             optimiser.zero_grad()
-            loss.backward()  # type: ignore[no-untyped-call]
+            loss.backward()
             optimiser.step()
             schedule.step()
         step()
-    return network.eval()
+    network.eval()
+    return network
 
 
 def predict(network: Network, data: Prepared, rows: Rows) -> Floats:

@@ -50,7 +50,7 @@ def test_components_stay_on_the_scale(folder: Path) -> None:
 def test_an_unknown_key_gets_the_nearest_right_name(folder: Path) -> None:
     path = folder / "head.toml"
     path.write_text(path.read_text() + "layer = [1]\n")
-    with pytest.raises(ScorerError, match='unknown key "layer". Did you mean layers'):
+    with pytest.raises(ScorerError, match=r'unknown key "layer"\. Did you mean layers'):
         Head.load(folder)
 
 

@@ -43,12 +43,10 @@ def test_any_two_strings_give_a_status(scorer: Scorer, reply: str, seeker: str) 
     check(scorer.score(seeker, reply))
 
 
-@given(
-    st.lists(
-        st.sampled_from([*["I", "am", "so", "sorry", "you", "feel", "how", "why", "try", "love", "1", "!", "?", "😀", "<b>", "**", "�", "\u200b", "но"]]),
-        max_size=40,
-    )
-)
+ODD_WORDS = ["I", "am so", "sorry", "you feel", "how", "why", "1", "?", "😀", "<b>", "**", "\ud800", "\u200b", "но"]
+
+
+@given(st.lists(st.sampled_from(ODD_WORDS), max_size=40))
 @settings(max_examples=150, deadline=None)
 def test_any_mix_of_words_gives_a_status(scorer: Scorer, words: list[str]) -> None:
     check(scorer.score("", " ".join(words)))
@@ -119,7 +117,7 @@ def test_advice_counts_as_behaviour(scorer: Scorer) -> None:
     bare = scorer.score("", "I'm sorry that work is so hard right now.")
     advice = scorer.score(
         "",
-        "I'm sorry that work is so hard right now. You could ask your manager for one fixed day at home, and block your lunch hour.",
+        "I'm sorry that work is so hard. You could ask your manager for one day at home, and block your lunch hour.",
     )
     assert bare.behavioral is not None
     assert advice.behavioral is not None

@@ -10,21 +10,23 @@ from scorer.records import ScoreStatus
 from scorer.text import LONGEST, read
 
 SHORT_ENGLISH = [
-    "That sounds hard.", "ok", "Same here, it sucks lol", "lol", "Hmm.", "Oh no.", "hugs", "Congrats!!", "No.", "u ok?",
-    "im so sorry 4 ur loss", "omg that's awful, r u alright", "I hear you.", "Me too.", "Sorry.", "Damn", "Breathe.",
-    "Call a doctor.", "Take care, Maria.", "Yikes", "hang in there, buddy", "same", "idk man", "gonna be fine",
-    "Grief has no timetable.", "I undrstand how dificult this mst be for yu", "haha", "k", "Good luck!", "Ugh. Mondays.",
-    "You've got this!", "SO SORRY", "wanna talk?", "brb", "Hugs from Kraków", "aww", "no worries", "thx", "what happened?",
+    "That sounds hard.", "ok", "Same here, it sucks lol", "lol", "Hmm.", "Oh no.", "hugs", "Congrats!!", "No.",
+    "u ok?", "im so sorry 4 ur loss", "omg that's awful, r u alright", "I hear you.", "Me too.", "Sorry.",
+    "Damn", "Breathe.", "Call a doctor.", "Take care, Maria.", "Yikes", "hang in there, buddy", "same",
+    "idk man", "gonna be fine", "Grief has no timetable.", "I undrstand how dificult this mst be for yu",
+    "haha", "k", "Good luck!", "Ugh. Mondays.", "You've got this!", "SO SORRY", "wanna talk?", "brb",
+    "Hugs from Kraków", "aww", "no worries", "thx", "what happened?",
 ]  # fmt: skip
 FOREIGN = [
-    "Lo siento mucho, eso suena muy difícil.", "Lo siento", "no te preocupes", "Hola, como estas?", "gracias", "que mal",
-    "Je suis vraiment désolé, c'est dur.", "Désolé", "Courage, ça va aller", "je comprends", "bonjour mon ami",
-    "Das tut mir sehr leid.", "Es tut mir leid, das klingt schwer", "Kopf hoch", "danke", "guten Tag",
-    "Sinto muito que você esteja passando por isso.", "sinto muito", "Estou aqui com voce",
-    "我很抱歉听到这个消息", "大丈夫ですか", "괜찮아요", "Мне очень жаль", "Λυπάμαι πολύ γι' αυτό", "أنا آسف جدا", "मुझे बहुत दुख है",
-    "Yaar mujhe bahut bura lag raha hai, tu theek hai na?", "sab theek ho jayega", "arre tension mat le bhai",
-    "Mi dispiace tanto", "Wat vervelend voor je, ik begrijp het", "Jag förstår hur du känner", "Bardzo mi przykro",
-    "Çok üzgünüm", "Aku ikut sedih mendengarnya", "Naiintindihan kita, kaya mo yan", "Toi rat tiec ve dieu do",
+    "Lo siento mucho, eso suena muy difícil.", "Lo siento", "no te preocupes", "Hola, como estas?", "gracias",
+    "que mal", "Je suis vraiment désolé, c'est dur.", "Désolé", "Courage, ça va aller", "je comprends",
+    "bonjour mon ami", "Das tut mir sehr leid.", "Es tut mir leid, das klingt schwer", "Kopf hoch", "danke",
+    "guten Tag", "Sinto muito que você esteja passando por isso.", "sinto muito", "Estou aqui com voce",
+    "我很抱歉听到这个消息", "大丈夫ですか", "괜찮아요", "Мне очень жаль", "Λυπάμαι πολύ γι' αυτό",
+    "أنا آسف جدا", "मुझे बहुत दुख है", "Yaar mujhe bahut bura lag raha hai, tu theek hai na?",
+    "sab theek ho jayega", "arre tension mat le bhai", "Mi dispiace tanto",
+    "Wat vervelend voor je, ik begrijp het", "Jag förstår hur du känner", "Bardzo mi przykro", "Çok üzgünüm",
+    "Aku ikut sedih mendengarnya", "Naiintindihan kita, kaya mo yan", "Toi rat tiec ve dieu do",
 ]  # fmt: skip
 
 
