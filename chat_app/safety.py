@@ -47,7 +47,7 @@ class Checker:
     """Lexicons compiled for use. `check` is what the chat calls; a test or a team can build one of their own."""
 
     def __init__(self, lexicons: tuple[Lexicon, ...]) -> None:
-        """Raises chat_app.safety_match.PatternError for a pattern that cannot be read."""
+        """Raises chat_app.safety_patterns.PatternError for a pattern that cannot be read."""
         self._reasons: list[Reason] = []
         rewrites = {word: words for lexicon in lexicons for word, words in lexicon.rewrites.items()}
         tokenise = cache(lambda text: tuple(plain_tokens(text, rewrites)))
@@ -55,7 +55,7 @@ class Checker:
         self._exceptions = Matcher(tokenise, strict=True)
         for lexicon in lexicons:
             for matcher in (self._telling, self._exceptions):
-                matcher.define(lexicon.macros)
+                matcher.reader.define(lexicon.macros)
             for kind, groups in (("crisis", lexicon.crisis), ("safe", lexicon.safe)):
                 matcher = self._exceptions if kind == "safe" else self._telling
                 for group, patterns in groups.items():
@@ -66,11 +66,11 @@ class Checker:
         self._exceptions.finish()
         self._light = frozenset(word for lexicon in lexicons for word in lexicon.light)
         self._normaliser = Normaliser(
-            vocabulary=self._telling.vocabulary | self._exceptions.vocabulary,
+            vocabulary=self._telling.reader.vocabulary | self._exceptions.reader.vocabulary,
             keys=[key for lexicon in lexicons for key in lexicon.keys],
             rewrites=rewrites,
             real_words=[word for lexicon in lexicons for word in lexicon.real_words],
-            prefixes=self._telling.prefixes | self._exceptions.prefixes,
+            prefixes=self._telling.reader.prefixes | self._exceptions.reader.prefixes,
         )
 
     def check(self, text: str) -> SafetyVerdict:

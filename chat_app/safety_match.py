@@ -1,40 +1,23 @@
-"""Patterns over tokens, all of them in one pass and in linear time.
+"""All patterns over the tokens of a text in one pass, in linear time.
 
-A pattern is a line of the lexicon, read as a row of elements:
-
-    word            that word                       wo*         any word that begins so (at least three letters)
-    a|b c|d         one of these, "b c" in a group: (a|b c|d)
-    [x]             x or nothing                    {name}      the alternatives of that macro
-    ~3              nought to three words of any kind, not across the end of a sentence
-    #               any number in digits
-    ^ and $         the beginning and the end of a sentence (or of a clause set off by a comma or a new line)
-
-Chinese, Japanese, Korean and Thai have one token a character, so `想死` is two elements. Every pattern becomes a path
-in one shared machine of states (Thompson 1968), and the machine is run over the tokens once: the time is the number
-of tokens times the states alive at once, whatever the text, and nothing ever backtracks.
+Every pattern (`safety_patterns`) becomes a path in one shared machine of states (Thompson 1968), which is run over the
+tokens once: the time is the number of tokens times the states alive at once, whatever the text. Nothing backtracks.
 """
 
-import re
+import sys
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
 
 from chat_app.safety_normalise import BOUNDARY, SOFT_BOUNDARY
+from chat_app.safety_patterns import Element, PatternReader, Words
 
-Words = tuple[str, ...]
-Element = tuple[str, frozenset[Words], int]
-"""("words", alternatives, optional 0/1) or ("gap", empty, how many)."""
-
-
+_NOWHERE = -sys.maxsize
 _SPARE = 8
 """Tokens that a match may take beside its words: commas and ends of sentences between them."""
 _MOST_SETS = 20_000
 """Sets of states remembered before the memory is started afresh."""
-
-
-class PatternError(ValueError):
-    """A pattern that cannot be read; `str()` names the pattern and the fault."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,30 +52,17 @@ class Matcher:
         self._strict = strict
         self._stops = frozenset({BOUNDARY, SOFT_BOUNDARY})
         self.longest = 1
-        self._tokenise = tokenise
+        self.reader = PatternReader(tokenise)
         self._states = [_State()]
-        self._macros: dict[str, frozenset[Words]] = {}
-        self.vocabulary: set[str] = set()
-        self.prefixes: set[str] = set()
-
-    def define(self, macros: Mapping[str, str]) -> None:
-        """Set the macros for the patterns that follow: name -> "a|b c|d", which may use macros defined before it."""
-        self._macros = {}
-        for name, text in macros.items():
-            self._macros[name] = self._alternatives(text, text)
 
     def add(self, pattern: str, label: int) -> None:
         """Add one pattern. Raises PatternError when it cannot be read or would match nothing at all."""
         at = 0
-        solid = False
-        elements = self._elements(pattern)
+        elements = self.reader.elements(pattern)
         words = sum(e[2] if e[0] == "gap" else max(map(len, e[1])) for e in elements)
         self.longest = max(self.longest, words + _SPARE)
         for element in elements:
             at = self._extend(at, element)
-            solid = solid or (element[0] == "words" and not element[2])
-        if not solid:
-            raise PatternError(f'"{pattern}" would match any text: it needs a word that is not optional.')
         self._states[at].labels.append(label)
 
     def finish(self) -> None:
@@ -138,7 +108,7 @@ class Matcher:
 
     def _symbols(self, token: str) -> Words:
         """The edges that a token may take: itself, the prefixes it begins with, and "#" for a number."""
-        begins = (f"{token[:n]}*" for n in range(3, len(token) + 1) if token[:n] in self.prefixes)
+        begins = (f"{token[:n]}*" for n in range(3, len(token) + 1) if token[:n] in self.reader.prefixes)
         return tuple(s for s in (token, *begins, *(("#",) if token.isdigit() else ())) if s in self._alphabet)
 
     def _ends(self, tokens: Sequence[str]) -> list[int]:
@@ -202,11 +172,16 @@ class Matcher:
         return alive if stop == SOFT_BOUNDARY else [s for s in alive if not self._states[s].gap]
 
     def _trace(self, tokens: Sequence[str], first: int, last: int) -> Iterator[Span]:
-        """The spans within tokens[first:last], start by start: the same machine, remembering where each path began."""
+        """The spans within tokens[first:last]: the same machine, remembering where each path began.
+
+        Of two paths to one state the later start wins, so that a statement is its bare words; for exceptions (strict)
+        the earlier, so that they cover what they can. `sign` turns the second into the first.
+        """
         states, closures = self._states, self._closures
+        sign = -1 if self._strict else 1
         alive: dict[int, int] = {}
         if first == 0 or tokens[first - 1] in self._stops:
-            alive = dict.fromkeys(self._opening, first)
+            alive = dict.fromkeys(self._opening, sign * first)
         for position in range(first, last):
             token = tokens[position]
             if token in self._stops:
@@ -214,32 +189,29 @@ class Matcher:
                     for end in states[index].edges.get("$", ()):
                         for target in closures[end]:
                             for label in states[target].labels:
-                                yield Span(start, position, label)
+                                yield Span(sign * start, position, label)
                 alive = {s: alive[s] for s in self._kept(token, alive)}
-                alive.update(dict.fromkeys(self._opening, position + 1))
+                alive.update(dict.fromkeys(self._opening, sign * (position + 1)))
                 continue
-            new: dict[int, int] = {}
             symbols = self._symbols(token)
-            for symbol in symbols:
-                for target in self._begin.get(symbol, ()):
-                    new[target] = position
+            new = {target: sign * position for symbol in symbols for target in self._begin.get(symbol, ())}
             for index, start in alive.items():
                 state = states[index]
                 if state.edges:
                     for symbol in symbols:
                         for target in state.edges.get(symbol, ()):
-                            if new.get(target, -1) < start:
+                            if new.get(target, _NOWHERE) < start:
                                 new[target] = start
-                if state.skip >= 0 and new.get(state.skip, -1) < start:
+                if state.skip >= 0 and new.get(state.skip, _NOWHERE) < start:
                     new[state.skip] = start
             alive = {}
             for index, start in new.items():
                 for target in closures[index]:
-                    if alive.get(target, -1) < start:
+                    if alive.get(target, _NOWHERE) < start:
                         alive[target] = start
             for index, start in alive.items():
                 for label in states[index].labels:
-                    yield Span(start, position + 1, label)
+                    yield Span(sign * start, position + 1, label)
 
     def _new(self) -> int:
         self._states.append(_State())
@@ -285,77 +257,6 @@ class Matcher:
                     seen.add(target)
                     todo.append(target)
         return tuple(sorted(seen))
-
-    def _elements(self, pattern: str) -> list[Element]:
-        """Parse one line. Top-level words and `a|b` groups; brackets hold alternatives of several words."""
-        out: list[Element] = []
-        parts = _split_top(pattern)
-        for part in parts:
-            if re.fullmatch(r"~\d+", part):
-                out.append(("gap", frozenset(), int(part[1:])))
-            elif part.startswith("[") and part.endswith("]"):
-                out.append(("words", self._alternatives(part[1:-1], pattern), 1))
-            else:
-                inner = part[1:-1] if part.startswith("(") and part.endswith(")") else part
-                alternatives = self._alternatives(inner, pattern)
-                if len(alternatives) == 1:
-                    out.extend(("words", frozenset({(word,)}), 0) for word in next(iter(alternatives)))
-                else:
-                    out.append(("words", alternatives, 0))
-        if not out:
-            raise PatternError("An empty pattern matches nothing: remove it.")
-        return out
-
-    def _alternatives(self, text: str, pattern: str) -> frozenset[Words]:
-        found: set[Words] = set()
-        for option in text.split("|"):
-            rows: list[Words] = [()]
-            for word in option.split():
-                name = re.fullmatch(r"\{([a-z_]+)\}", word)
-                if name:
-                    if name[1] not in self._macros:
-                        raise PatternError(f'"{pattern}": there is no macro "{name[1]}".')
-                    rows = [(*row, *more) for row in rows for more in self._macros[name[1]]]
-                elif re.search(r"[\[\](){}~]", word):
-                    raise PatternError(f'"{pattern}": brackets and gaps cannot stand inside brackets ("{word}").')
-                elif word in ("#", "^", "$"):
-                    rows = [(*row, word) for row in rows]
-                elif word.endswith("*"):
-                    if len(word) < 4:
-                        raise PatternError(f'"{pattern}": "{word}" is too short to begin a word with.')
-                    stem = "".join(self._tokenise(word[:-1]))
-                    self.prefixes.add(stem)
-                    rows = [(*row, f"{stem}*") for row in rows]
-                else:
-                    tokens = tuple(token for token in self._tokenise(word) if token != BOUNDARY)
-                    self.vocabulary.update(tokens)
-                    rows = [(*row, *tokens) for row in rows]
-            if () in rows:
-                raise PatternError(f'"{pattern}" has an empty alternative: use [..] for what may be missing.')
-            found.update(rows)
-        return frozenset(found)
-
-
-def _split_top(pattern: str) -> list[str]:
-    """Cut at blanks outside brackets. Raises PatternError for brackets that do not close."""
-    parts: list[str] = []
-    depth = 0
-    for piece in re.findall(r"[\[(]|[\])]|\s+|[^\s\[\]()]+", pattern.strip()):
-        if piece in "[(":
-            depth += 1
-        elif piece in "])":
-            depth -= 1
-        if depth < 0 or depth > 1:
-            raise PatternError(f'"{pattern}": brackets do not pair, or stand inside each other.')
-        if piece.isspace() and depth == 0:
-            parts.append("")
-            continue
-        if not parts:
-            parts.append("")
-        parts[-1] += piece
-    if depth:
-        raise PatternError(f'"{pattern}": a bracket is not closed.')
-    return [part for part in parts if part]
 
 
 def survivors(

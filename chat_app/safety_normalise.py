@@ -1,23 +1,16 @@
 """A message as plain lower-case words, whatever it was dressed up in.
 
-The order is: HTML entities and tags, Unicode NFKC, invisible characters, accents, then word by word the disguises
-(look-alike letters, leetspeak, stars, stretched letters, glued or spaced-out words, one-letter misspellings). A
-disguise is only taken off when what comes out is a word that the lexicon knows, so ordinary text is never bent into a
-match.
-
-Look-alikes come from the Unicode consortium's confusables (UTS #39, by `confusable_homoglyphs`, MIT), and what that
-list does not bring to a Latin letter from `anyascii` (ISC).
+First the whole text is brought to plain letters (`safety_unicode`), then the disguises come off word by word:
+leetspeak, stars, stretched letters, glued or spaced-out words, one-letter misspellings. A disguise is only taken off
+when what comes out is a word that the lexicon knows, so ordinary text is never bent into a match.
 """
 
-import html
 import re
-import unicodedata
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from itertools import pairwise
 
-from anyascii import anyascii
-from confusable_homoglyphs import confusables  # type: ignore[import-untyped]
+from chat_app.safety_unicode import ONE_BY_ONE, clean, latin
 
 BOUNDARY = "."
 """Token for the end of a sentence. A gap in a pattern never crosses it."""
@@ -25,64 +18,23 @@ BOUNDARY = "."
 SOFT_BOUNDARY = ","
 """Token for a comma, a dash, dots or a new line: ends a gap only in exceptions, which must not reach too far."""
 
-_TAG = re.compile(r"</?(?:b|i|u|s|em|strong|span|small|mark|font|sub|sup|a)(?:\s[^<>]{0,300})?>", re.IGNORECASE)
-_BLOCK = re.compile(r"</?(?:p|br|div|li|ul|ol|h[1-6]|td|tr|table|blockquote|pre|code|hr)(?:\s[^<>]{0,300})?/?>", re.I)
-_FILLERS = dict.fromkeys((0x115F, 0x1160, 0x3164, 0xFFA0, 0x17B4, 0x17B5))  # letters that show nothing
-_BLANKS = {0x2800: " "}
-_ONE_BY_ONE = r"\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\u0e00-\u0e7f\U00020000-\U0003134f"
-"""Scripts written without spaces: each character is a token of its own."""
-_ENCLOSED = re.compile("[\U0001f100-\U0001f1ff]")
-"""Letters in squares and circles, and the regional indicators that flags are made of."""
 _LINES = re.compile(r"\n[\s]*")
-_AFTER_END = re.compile(rf"(?<=[\u3002\u3001])|(?<=[!?,;:])(?=[{_ONE_BY_ONE}])")
-_SINGLE = re.compile(f"[{_ONE_BY_ONE}]")
-_PIECE = re.compile(rf"[{_ONE_BY_ONE}]|[^\W_{_ONE_BY_ONE}]+(?:'[^\W_{_ONE_BY_ONE}]+)*")
+_SINGLE = re.compile(f"[{ONE_BY_ONE}]")
+_PIECE = re.compile(rf"[{ONE_BY_ONE}]|[^\W_{ONE_BY_ONE}]+(?:'[^\W_{ONE_BY_ONE}]+)*")
 _SOFT_END = re.compile(r"(?:[,:\u3001\uff0c\u2026)]|\.\.|[-\u2013\u2014]+)[\"')\]*_]*$")
 _END = re.compile(r"(?<!\.)[.!?;\u3002\uff01\uff1f\uff1b][\"')\]*_]*$|^[!?;]+$")
-_APOSTROPHES = str.maketrans(dict.fromkeys("\u2018\u2019\u201b\u02bc\u02b9\u00b4`\u2032\uff07\u05f3\ua78c", "'"))
 _LEET = {
     "0": "o", "1": "il", "2": "z", "3": "e", "4": "a", "5": "s", "6": "g", "7": "t", "8": "b", "9": "g",
     "@": "a", "$": "s", "!": "il", "|": "li", "+": "t", "(": "c", "\u20ac": "e", "\u00a3": "l", "\u00a1": "i",
 }  # fmt: skip
 _HIDDEN = "*#%&_\u2022\u00b7"
 """Signs put in place of a letter: k*ll, d#e."""
-_LEET_CHUNK = re.compile(rf"[^\W_{_ONE_BY_ONE}]*[{re.escape(''.join(_LEET) + _HIDDEN)}]")
+_LEET_CHUNK = re.compile(rf"[^\W_{ONE_BY_ONE}]*[{re.escape(''.join(_LEET) + _HIDDEN)}]")
 _EDGES = "\"'()[]{}<>,.:;?!*_~#-\u2013\u2014\u2026\u00ab\u00bb\u201c\u201d\u201e/\\|=^"
 _DOUBLE = re.compile(r"(.)\1")
 _LONGEST = 64
 """Longest chunk that is looked at for glued words, leetspeak and misspellings; longer ones hold no single word."""
-
-
-def clean(text: str) -> str:
-    """`text` with entities, tags, compatibility forms, invisible characters and accents taken off. Never raises."""
-    if "&" in text:
-        text = html.unescape(html.unescape(text))
-    if "<" in text:
-        text = _BLOCK.sub(" ", _TAG.sub("", text))
-    text = _ENCLOSED.sub(lambda match: anyascii(match[0]), text)
-    if text.isascii():
-        text = text.replace("`", "'")
-        return _without_controls(text) if not text.isprintable() else text
-    text = unicodedata.normalize("NFKC", text.translate(_APOSTROPHES)).translate(_APOSTROPHES)
-    text = unicodedata.normalize("NFD", text.translate(_FILLERS).translate(_BLANKS))
-    kept = (c if c.isalnum() else _shown(c) for c in text)
-    return _AFTER_END.sub(" ", unicodedata.normalize("NFC", "".join(kept)))
-
-
-def _shown(char: str) -> str:
-    if char in "\n\x85\u2028\u2029":
-        return "\n"
-    if char in "\t\r\x0b\x0c":
-        return " "
-    return "" if unicodedata.category(char) in _DROP else char
-
-
 _STOPS = frozenset({BOUNDARY, SOFT_BOUNDARY})
-_DROP = frozenset({"Mn", "Me", "Cf", "Cc", "Cs"})
-
-
-def _without_controls(text: str) -> str:
-    return re.sub(r"[\x00-\x08\x0e-\x1f\x7f]", "", text)
 
 
 def plain_tokens(text: str, rewrites: Mapping[str, str]) -> list[str]:
@@ -94,25 +46,6 @@ def plain_tokens(text: str, rewrites: Mapping[str, str]) -> list[str]:
         known = next((form for form in (plain, bare) if form in rewrites), None)
         out.extend(rewrites[known].split() if known else (bare,))
     return out
-
-
-@lru_cache(maxsize=4096)
-def _latin(char: str) -> tuple[str, str]:
-    """What a foreign letter looks like and what it sounds like, in lower-case ASCII ("" where unknown)."""
-    sound = anyascii(char).lower()
-    like = [entry["c"] for entry in confusables.confusables_data.get(char, ()) if len(entry["c"]) == 1]
-    looks = next((c.lower() for c in like if c.isascii() and c.isalpha()), "")
-    return looks or next((letter for c in (char, *like) if (letter := _named(c))), sound), sound
-
-
-def _named(char: str) -> str:
-    """The letter in a name such as LATIN LETTER SMALL CAPITAL K; "" when it is turned, or no such letter."""
-    name = unicodedata.name(char, "")
-    if name == "LATIN SMALL LETTER KRA":
-        return "k"
-    last = name.rpartition(" ")[2]
-    upright = name.startswith("LATIN") and "TURNED" not in name and "REVERSED" not in name
-    return last.lower() if upright and len(last) == 1 else ""
 
 
 def _end_of(chunk: str) -> tuple[str, ...]:
@@ -205,7 +138,7 @@ class Normaliser:
                 return known
         if not plain.isascii():
             # A sign that looks like no one letter stands for some letter, as a star does.
-            plain = "".join(c if c.isascii() else (_latin(c)[0] if len(_latin(c)[0]) == 1 else "*") for c in word)
+            plain = "".join(c if c.isascii() else (latin(c)[0] if len(latin(c)[0]) == 1 else "*") for c in word)
             plain = plain.casefold()
         return (
             self._leet(plain)
@@ -220,8 +153,8 @@ class Normaliser:
         if "'" in plain:
             yield plain.replace("'", "")
         if not plain.isascii():
-            yield "".join(c if c.isascii() else _latin(c)[0] for c in word).casefold().replace("'", "")
-            yield "".join(c if c.isascii() else _latin(c)[1] for c in word).casefold().replace("'", "")
+            yield "".join(c if c.isascii() else latin(c)[0] for c in word).casefold().replace("'", "")
+            yield "".join(c if c.isascii() else latin(c)[1] for c in word).casefold().replace("'", "")
 
     def _known(self, form: str) -> tuple[str, ...] | None:
         if form in self._rewrites and len(form) > 1:  # single letters wait: they may be part of a spaced-out word

@@ -23,6 +23,8 @@ _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 class SafetyFileError(ValueError):
     """A safety file that cannot be used; `str()` names the file, the fault and the next step."""
 
+    exit_status = 2
+
 
 class _UniqueLoader(_Loader):  # type: ignore[misc]  # the base is picked at run time
     """YAML that refuses a key written twice: the later one would silently take the earlier one's patterns away."""
@@ -43,7 +45,7 @@ _UniqueLoader.add_constructor(yaml.resolver.BaseResolver.DEFAULT_MAPPING_TAG, _m
 
 @dataclass(frozen=True, slots=True)
 class Lexicon:
-    """One language's patterns. The pattern language is described in `chat_app/safety_match.py`."""
+    """One language's patterns. The pattern language is described in `chat_app/safety_patterns.py`."""
 
     language: str
     """ISO 639-1 code."""

@@ -17,7 +17,7 @@ LONGEST_LINE = 4_000_000
 """Bytes of a line that are read at most, so that memory stays constant whatever comes in."""
 
 
-@app.callback(invoke_without_command=True)
+@app.command()
 def check(
     text: Annotated[str | None, typer.Argument(help="The text to check.")] = None,
     jsonl: Annotated[

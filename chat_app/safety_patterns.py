@@ -1,0 +1,112 @@
+"""The language of the lexicon's patterns, read into elements.
+
+    word            that word                       wo*         any word that begins so (at least three letters)
+    a|b|c           one of these words              (a|b c)     one of these, with several words each
+    [x]             x or nothing                    {name}      the alternatives of that macro
+    ~3              nought to three words of any kind, not across the end of a sentence
+    #               any number in digits
+    ^ and $         the beginning and the end of a sentence (or of a clause set off by a comma or a new line)
+
+Chinese, Japanese, Korean and Thai have one token a character, so `想死` is two words here.
+"""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+
+Words = tuple[str, ...]
+Element = tuple[str, frozenset[Words], int]
+"""("words", alternatives, 1 when optional) or ("gap", nothing, how many words at most)."""
+
+
+class PatternError(ValueError):
+    """A pattern that cannot be read; `str()` names the pattern and the fault."""
+
+    exit_status = 2
+
+
+class PatternReader:
+    """Reads patterns, and remembers every word (`vocabulary`) and beginning of a word (`prefixes`) they use."""
+
+    def __init__(self, tokenise: Callable[[str], Sequence[str]]) -> None:
+        """tokenise: plain words -> tokens, in the form that the text will have."""
+        self._tokenise = tokenise
+        self._macros: dict[str, frozenset[Words]] = {}
+        self.vocabulary: set[str] = set()
+        self.prefixes: set[str] = set()
+
+    def define(self, macros: Mapping[str, str]) -> None:
+        """Set the macros for the patterns that follow: name -> "a|b c|d", which may use macros defined before it."""
+        self._macros = {}
+        for name, text in macros.items():
+            self._macros[name] = self._alternatives(text, text)
+
+    def elements(self, pattern: str) -> list[Element]:
+        """The elements of one pattern. Raises PatternError when it cannot be read or would match nothing at all."""
+        out: list[Element] = []
+        parts = _split_top(pattern)
+        for part in parts:
+            if re.fullmatch(r"~\d+", part):
+                out.append(("gap", frozenset(), int(part[1:])))
+            elif part.startswith("[") and part.endswith("]"):
+                out.append(("words", self._alternatives(part[1:-1], pattern), 1))
+            else:
+                inner = part[1:-1] if part.startswith("(") and part.endswith(")") else part
+                alternatives = self._alternatives(inner, pattern)
+                if len(alternatives) == 1:
+                    out.extend(("words", frozenset({(word,)}), 0) for word in next(iter(alternatives)))
+                else:
+                    out.append(("words", alternatives, 0))
+        if not any(kind == "words" and not optional for kind, _, optional in out):
+            raise PatternError(f'"{pattern}" would match any text: it needs a word that is not optional.')
+        return out
+
+    def _alternatives(self, text: str, pattern: str) -> frozenset[Words]:
+        found: set[Words] = set()
+        for option in text.split("|"):
+            rows: list[Words] = [()]
+            for word in option.split():
+                name = re.fullmatch(r"\{([a-z_]+)\}", word)
+                if name:
+                    if name[1] not in self._macros:
+                        raise PatternError(f'"{pattern}": there is no macro "{name[1]}".')
+                    rows = [(*row, *more) for row in rows for more in self._macros[name[1]]]
+                elif re.search(r"[\[\](){}~]", word):
+                    raise PatternError(f'"{pattern}": brackets and gaps cannot stand inside brackets ("{word}").')
+                elif word in ("#", "^", "$"):
+                    rows = [(*row, word) for row in rows]
+                elif word.endswith("*"):
+                    if len(word) < 4:
+                        raise PatternError(f'"{pattern}": "{word}" is too short to begin a word with.')
+                    stem = "".join(self._tokenise(word[:-1]))
+                    self.prefixes.add(stem)
+                    rows = [(*row, f"{stem}*") for row in rows]
+                else:
+                    tokens = tuple(self._tokenise(word))
+                    self.vocabulary.update(tokens)
+                    rows = [(*row, *tokens) for row in rows]
+            if () in rows:
+                raise PatternError(f'"{pattern}" has an empty alternative: use [..] for what may be missing.')
+            found.update(rows)
+        return frozenset(found)
+
+
+def _split_top(pattern: str) -> list[str]:
+    """Cut at blanks outside brackets. Raises PatternError for brackets that do not close."""
+    parts: list[str] = []
+    depth = 0
+    for piece in re.findall(r"[\[(]|[\])]|\s+|[^\s\[\]()]+", pattern.strip()):
+        if piece in "[(":
+            depth += 1
+        elif piece in "])":
+            depth -= 1
+        if depth < 0 or depth > 1:
+            raise PatternError(f'"{pattern}": brackets do not pair, or stand inside each other.')
+        if piece.isspace() and depth == 0:
+            parts.append("")
+            continue
+        if not parts:
+            parts.append("")
+        parts[-1] += piece
+    if depth:
+        raise PatternError(f'"{pattern}": a bracket is not closed.')
+    return [part for part in parts if part]

@@ -1,0 +1,91 @@
+"""The safety files are read strictly: a fault is named with its file, its place and the nearest right name."""
+
+from pathlib import Path
+
+import pytest
+
+from prompts.safety_files import SafetyFileError, load_handoff, load_hotlines, load_lexicons
+
+LEXICON = "language: en\ncrisis:\n  ideation:\n    - want to die\n"
+HOTLINE = """countries:
+  "GB":
+    name: United Kingdom
+    emergency: "999"
+    emergency_source: https://example.org
+    checked: 2026-11-28
+    lines:
+      - name: A line
+        call: "116 123"
+        source: https://example.org
+        checked: 2026-11-28
+directories:
+  - name: d
+    url: https://example.org
+    source: https://example.org
+    checked: 2026-11-28
+"""
+
+
+def test_what_ships_can_be_read() -> None:
+    languages = {lexicon.language for lexicon in load_lexicons()}
+    assert {"en", "es", "fr", "de", "pt", "zh"} <= languages
+    assert load_hotlines().countries
+    assert set(load_handoff()) >= {"en", "es", "fr", "de", "pt", "zh"}
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        (("crisis:", "crises:"), "Did you mean crisis?"),
+        (("ideation", "idation"), "Did you mean ideation?"),
+        (("- want to die", "- yes"), "must be a list of texts"),
+        (("  ideation:\n    - want to die\n", "  ideation: want to die\n"), "must be a list of texts"),
+        (("language: en\n", ""), "needs language"),
+        (("- want to die", "- want to die\n  ideation:\n    - die"), "written twice"),
+        (("- want to die", "- [unclosed"), "not valid YAML"),
+    ],
+)
+def test_a_faulty_lexicon(change: tuple[str, str], told: str, tmp_path: Path) -> None:
+    (tmp_path / "lexicon.en.yaml").write_text(LEXICON.replace(*change), encoding="utf-8")
+    with pytest.raises(SafetyFileError) as fault:
+        load_lexicons(tmp_path)
+    assert "lexicon.en.yaml" in str(fault.value)
+    assert told in str(fault.value)
+
+
+def test_a_folder_without_a_lexicon(tmp_path: Path) -> None:
+    with pytest.raises(SafetyFileError, match="no lexicon"):
+        load_lexicons(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        (('"GB"', '"gb"'), "two-letter country code"),
+        (("emergency:", "emergancy:"), "Did you mean emergency?"),
+        (('call: "116 123"', 'cal: "116 123"'), "Did you mean call?"),
+        (('        call: "116 123"\n', ""), "nobody could reach it"),
+        (("        source: https://example.org\n", ""), "needs source"),
+        (("checked: 2026-11-28\n    lines", "checked: last week\n    lines"), "must be a date"),
+        (("directories:", "directory:"), "Did you mean directories?"),
+    ],
+)
+def test_faulty_hotlines(change: tuple[str, str], told: str, tmp_path: Path) -> None:
+    path = tmp_path / "hotlines.yaml"
+    path.write_text(HOTLINE.replace(*change), encoding="utf-8")
+    with pytest.raises(SafetyFileError) as fault:
+        load_hotlines(path)
+    assert told in str(fault.value)
+
+
+def test_the_sound_hotline_file_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "hotlines.yaml"
+    path.write_text(HOTLINE, encoding="utf-8")
+    assert load_hotlines(path).countries[0].lines[0].call == "116 123"
+
+
+def test_a_hand_off_without_english(tmp_path: Path) -> None:
+    path = tmp_path / "handoff.yaml"
+    path.write_text("{}", encoding="utf-8")
+    with pytest.raises(SafetyFileError, match="no English"):
+        load_handoff(path)
