@@ -240,12 +240,14 @@ class Matcher:
             return end
         if number:
             self._states[at].free.append(end)
+        shared: dict[Words, int] = {(): at}  # "to be here" and "to be alive" go the first two steps together
         for words in sorted(alternatives):
-            here = at
-            for place, word in enumerate(words):
-                target = end if place == len(words) - 1 else self._new()
-                self._states[here].edges.setdefault(word, []).append(target)
-                here = target
+            for place in range(1, len(words)):
+                if words[:place] not in shared:
+                    shared[words[:place]] = self._new()
+                    edges = self._states[shared[words[: place - 1]]].edges
+                    edges.setdefault(words[place - 1], []).append(shared[words[:place]])
+            self._states[shared[words[:-1]]].edges.setdefault(words[-1], []).append(end)
         return end
 
     def _closure(self, index: int) -> tuple[int, ...]:

@@ -18,6 +18,9 @@ Element = tuple[str, frozenset[Words], int]
 """("words", alternatives, 1 when optional) or ("gap", nothing, how many words at most)."""
 
 
+_SIGNS = frozenset("[](){}~")
+
+
 class PatternError(ValueError):
     """A pattern that cannot be read; `str()` names the pattern and the fault."""
 
@@ -65,12 +68,12 @@ class PatternReader:
         for option in text.split("|"):
             rows: list[Words] = [()]
             for word in option.split():
-                name = re.fullmatch(r"\{([a-z_]+)\}", word)
-                if name:
-                    if name[1] not in self._macros:
-                        raise PatternError(f'"{pattern}": there is no macro "{name[1]}".')
-                    rows = [(*row, *more) for row in rows for more in self._macros[name[1]]]
-                elif re.search(r"[\[\](){}~]", word):
+                if word.startswith("{") and word.endswith("}"):
+                    name = word[1:-1]
+                    if name not in self._macros:
+                        raise PatternError(f'"{pattern}": there is no macro "{name}".')
+                    rows = [(*row, *more) for row in rows for more in self._macros[name]]
+                elif not _SIGNS.isdisjoint(word):
                     raise PatternError(f'"{pattern}": brackets and gaps cannot stand inside brackets ("{word}").')
                 elif word in ("#", "^", "$"):
                     rows = [(*row, word) for row in rows]
