@@ -223,7 +223,8 @@ async def on_chat_resume(thread: ThreadDict) -> None:
         thread["id"],
         replies,
         names,
-        unanswered=reopen.unanswered(messages, turn.request.message_id if turn else None),
+        messages=messages,
+        running=turn.request.message_id if turn else None,
     )
     shown = reopen.cards(replies) if choices_of(session).live_scores else {}
     elements = [reopen.card_element(thread["id"], reply_id, props) for reply_id, props in shown.items()]
@@ -295,6 +296,11 @@ async def on_message(message: cl.Message) -> None:
     await emitter().send_window_message({"heard": "conversation", "id": session.thread_id})
     await follow(turn, session, keeps=True)
     keep_choices(session)
+    failure = cast(Any, get_data_layer)().take_failure(session.thread_id)
+    if failure is not None:
+        await emitter().send_toast(
+            f"{failure} The list of chats may lack something; your messages are stored.", "warning"
+        )
 
 
 # Not by Chainlit's decorators. `cl.on_message` wraps the call in a "run" step, which writes the person's words down a

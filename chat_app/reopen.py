@@ -5,7 +5,7 @@ wording, and its cards could be changed by the browser. Replies and cards theref
 """
 
 import uuid
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -14,6 +14,7 @@ from chat_app.wording import AVATAR, INTERRUPTED, SYSTEM_AUTHOR, stored_text
 from db.records import DraftStatus, MessageRecord, Outcome, ReplyRecord
 
 Step = dict[str, Any]
+PERSON = "You"
 
 
 def card_id(reply_id: str) -> str:
@@ -75,16 +76,22 @@ def with_replies(
     replies: Mapping[str, ReplyRecord],
     names: Mapping[str, str],
     *,
-    unanswered: Collection[str] = (),
+    messages: Sequence[MessageRecord] = (),
+    running: str | None = None,
 ) -> list[Step]:
-    """`steps` with every stored reply in its place and its stored wording.
+    """`steps` with every stored message and reply in its place, and each reply in its stored wording.
 
-    `replies` is by message id, `names` gives a persona's author name by id, and `unanswered` holds ids of messages that
-    get a note instead of a reply. Only messages are kept: the page's own run marks are of no use afterwards.
+    `messages` is what the person wrote, `replies` is by message id, and `names` gives a persona's author name by id. A
+    message whose turn died gets a note, unless it is `running`, the id of the one being answered now. Only messages are
+    kept of `steps`: other marks of the page are of no use afterwards.
     """
     kept = [step | {"parentId": None, "streaming": False} for step in steps if "message" in str(step.get("type"))]
-    replies_by_id = {reply.id: reply for reply in replies.values()}
     known = {step["id"] for step in kept}
+    lost = [_message_step(message) for message in messages if message.id not in known]
+    if lost:
+        kept = sorted(kept + lost, key=lambda step: str(step.get("createdAt")))
+    replies_by_id = {reply.id: reply for reply in replies.values()}
+    dead = _dead(messages, running)
     shown: list[Step] = []
     for step in kept:
         reply = replies_by_id.get(step["id"])
@@ -101,17 +108,22 @@ def with_replies(
                     error=_broken(missing),
                 )
             )
-        if step["id"] in unanswered:
+        if step["id"] in dead:
             note_id = str(uuid.uuid5(uuid.UUID(step["id"]), "interrupted"))
             at = str(step.get("createdAt"))
             shown.append(reply_step(note_id, thread_id, author=SYSTEM_AUTHOR, text=INTERRUPTED, created_at=at))
     return shown
 
 
-def unanswered(messages: Iterable[MessageRecord], running: str | None) -> set[str]:
-    """Ids of the messages whose turn died with the server; `running` is the id of the one being answered now."""
-    dead = (Outcome.INTERRUPTED, Outcome.PENDING)
-    return {message.id for message in messages if message.outcome in dead and message.id != running}
+def _dead(messages: Sequence[MessageRecord], running: str | None) -> set[str]:
+    unfinished = (Outcome.INTERRUPTED, Outcome.PENDING)
+    return {message.id for message in messages if message.outcome in unfinished and message.id != running}
+
+
+def _message_step(message: MessageRecord) -> Step:
+    at = timestamp(message.created_at)
+    step = reply_step(message.id, message.conversation_id, author=PERSON, text=message.text, created_at=at)
+    return step | {"type": "user_message", "metadata": {}}
 
 
 def cards(replies: Mapping[str, ReplyRecord]) -> dict[str, dict[str, Any]]:

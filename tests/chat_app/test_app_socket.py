@@ -92,7 +92,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
             env={
                 **os.environ,
                 "HEARD_DATA_DIR": str(folder / "data"),
-                "HEARD_FIRST_TOKEN_SECONDS": "2",
+                "HEARD_FIRST_TOKEN_SECONDS": "15",
                 "HEARD_SAVE_SECONDS": "1",
             },
         )

@@ -27,7 +27,7 @@ from chat_app.records import (
     TurnEvent,
     Waiting,
 )
-from chat_app.reopen import cards, unanswered, with_replies
+from chat_app.reopen import cards, with_replies
 from db.records import DraftRecord, DraftStatus, MessageRecord, Outcome, ReplyRecord, ScoreRecord
 from prompts.records import Strategy
 from scorer.records import EmpathyScore, ScoreStatus
@@ -338,17 +338,27 @@ def test_what_is_not_whole_stays_marked(stored: DraftRecord, text: str, error: b
     assert cards({MESSAGE_ID: reply(stored)}) == {}
 
 
-def test_a_message_whose_turn_died_says_so_unless_it_runs_now() -> None:
-    messages = [
-        MessageRecord(key, "t", "x", outcome, NOW)
-        for key, outcome in [
-            ("a", Outcome.INTERRUPTED),
-            ("b", Outcome.PENDING),
-            ("c", Outcome.ANSWERED),
-            ("d", Outcome.CRISIS),
-        ]
-    ]
-    assert unanswered(messages, "b") == {"a"}
-    assert unanswered(messages, None) == {"a", "b"}
-    shown = with_replies([step(MESSAGE_ID)], "t", {}, {}, unanswered={MESSAGE_ID})
-    assert shown[1]["output"] == "This message was not answered. Please send it again."
+def message(outcome: Outcome, key: str = MESSAGE_ID) -> MessageRecord:
+    return MessageRecord(key, "t", "what I wrote", outcome, NOW)
+
+
+@pytest.mark.parametrize(
+    ("outcome", "noted"),
+    [(Outcome.INTERRUPTED, True), (Outcome.PENDING, True), (Outcome.ANSWERED, False), (Outcome.CRISIS, False)],
+)
+def test_a_message_whose_turn_died_says_so(outcome: Outcome, noted: bool) -> None:
+    shown = with_replies([step(MESSAGE_ID)], "t", {}, {}, messages=[message(outcome)])
+    assert [s["output"] for s in shown[1:]] == ["This message was not answered. Please send it again."] * noted
+
+
+def test_a_message_that_is_being_answered_is_not_called_dead() -> None:
+    shown = with_replies([step(MESSAGE_ID)], "t", {}, {}, messages=[message(Outcome.PENDING)], running=MESSAGE_ID)
+    assert len(shown) == 1
+
+
+def test_a_message_that_the_page_s_history_lost_is_put_in_its_place() -> None:
+    early, late = step("early"), step("late") | {"createdAt": "2027-01-01T00:00:00Z"}
+    replies = {MESSAGE_ID: reply(draft("stored"))}
+    shown = with_replies([early, late], "t", replies, {}, messages=[message(Outcome.ANSWERED)])
+    assert [s["id"] for s in shown] == ["early", MESSAGE_ID, REPLY_ID, "late"]
+    assert (shown[1]["type"], shown[1]["output"]) == ("user_message", "what I wrote")
