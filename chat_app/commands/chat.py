@@ -1,5 +1,6 @@
 """`heard chat`: fetch the models, migrate the database, serve the page and say where it is."""
 
+import gc
 import signal
 import socket
 from typing import TYPE_CHECKING, Annotated, Any
@@ -31,6 +32,8 @@ def chat(
     from chat_app.logs import set_up_logs
     from chat_app.settings import load_settings
 
+    # Importing makes many objects and no garbage: without the collector the start needs a quarter less time.
+    gc.disable()
     given: dict[str, Any] = {name: value for name, value in (("host", host), ("port", port)) if value is not None}
     settings = load_settings(**given)
     set_up_logs()
@@ -82,6 +85,8 @@ async def serve(settings: "Settings", weights: "Weights", listener: socket.socke
 
         async def startup(self, sockets: list[socket.socket] | None = None) -> None:
             await super().startup(sockets)
+            gc.freeze()  # what is loaded now stays, so later collections need not walk through it
+            gc.enable()
             if self.started:
                 typer.echo(f"heard is ready at {address_of(settings.host, settings.port)}")
 
