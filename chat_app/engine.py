@@ -119,6 +119,9 @@ class Engine:
     async def start(self) -> None:
         """Load the model and warm it up, off the event loop; does nothing when it runs.
 
+        xllamacpp's loader keeps the interpreter to itself, so everything else pauses for the 0.3 s that it takes; the
+        warm-up after it does not.
+
         Raises ModelFailure (unreachable) with a sentence when this machine has no engine or the file cannot be loaded.
         """
         if self._running is None:
@@ -267,7 +270,8 @@ class Engine:
         params.n_batch = params.n_ubatch = BATCH_TOKENS
         params.cpuparams.n_threads = params.cpuparams_batch.n_threads = 1
         params.cache_ram_mib = PROMPT_CACHE_MB
-        params.warmup = True
+        params.warmup = False  # the first call in `_load` does that, and unlike this it lets the event loop run
+        params.fit_params = False  # it would load the model twice, to see what fits a GPU
         params.verbosity = -1  # its log can hold prompts
         params.hostnames = ["127.0.0.1"]
         params.port = 0
