@@ -108,6 +108,11 @@ class ReplyStream:
             chunk = await anext(self._chunks)
         except StopAsyncIteration:
             return None
+        # LangChain waits by `asyncio.wait_for`, which on Python 3.11 loses a cancellation that comes together with a
+        # chunk: without this, now and then a Stop would be overheard.
+        task = asyncio.current_task()
+        if task is not None and task.cancelling():
+            raise asyncio.CancelledError
         self._whole = self._whole or bool(chunk.response_metadata.get("finish_reason"))
         self._usage = chunk.usage_metadata or self._usage
         text = self._half + chunk.text

@@ -1,5 +1,6 @@
 """Everything a turn needs, built once when the server starts and closed when it ends."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
@@ -67,5 +68,6 @@ async def open_services(settings: Settings, weights: Weights | None = None) -> A
         yield services
     finally:
         services.scoring.shutdown(wait=False, cancel_futures=True)
-        engine.close()
+        await models.aclose()
+        await asyncio.to_thread(engine.close)  # it waits for the model's current step
         await database.dispose()
