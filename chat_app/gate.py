@@ -72,8 +72,10 @@ class Shield:
         try:
             await self.app(scope, watched, shielded)
         except Exception as error:  # noqa: BLE001 - the outermost boundary of a request: the server's log would quote it
-            # Starlette's own middleware raises when a browser leaves in the middle of an answer; that is no fault.
-            level = logging.DEBUG if gone else logging.ERROR
+            # A browser that leaves in the middle of an answer is no fault: Starlette's own middleware raises then, and
+            # by the ASGI specification so does `send`, with an OSError.
+            left = gone or (scope["type"] == "websocket" and isinstance(error, OSError))
+            level = logging.DEBUG if left else logging.ERROR
             log.log(level, "A request failed: %s", kind_and_place(type(error), error.__traceback__))
             if scope["type"] == "http" and not started:
                 await self._fault(scope, receive, self._with_headers(send, in_chat))

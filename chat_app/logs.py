@@ -12,6 +12,12 @@ from types import TracebackType
 OURS = ("heard", "chat_app", "scorer", "db", "prompts")
 """Loggers whose messages are written with care, and so are shown."""
 
+CHATTY = (
+    "uvicorn", "uvicorn.error", "chainlit", "socketio", "socketio.server", "engineio", "engineio.server", "httpx",
+    "alembic",
+)  # fmt: skip
+"""Foreign loggers that bring handlers of their own, or warn at every page load."""
+
 
 class WordlessFormatter(logging.Formatter):
     """`12:00:00 WARNING name: text`, where the text of a foreign logger is replaced by its place in the code."""
@@ -48,8 +54,9 @@ def set_up_logs(level: int = logging.WARNING) -> None:
     root.handlers[:] = [handler]
     root.setLevel(level)
     logging.captureWarnings(True)
-    for name in ("uvicorn", "uvicorn.error", "chainlit", "socketio", "engineio", "httpx", "alembic"):
+    for name in CHATTY:
         logger = logging.getLogger(name)
         logger.handlers.clear()
         logger.propagate = True
-        logger.setLevel(level)
+        # With a level of their own, socketio and engineio add no handler that would print past the formatter above.
+        logger.setLevel(max(level, logging.ERROR))

@@ -118,3 +118,15 @@ def test_a_chain_of_causes_is_left_out_too() -> None:
     error.__cause__ = raised(ValueError(WORDS))
     assert WORDS not in line("chainlit", "x", error)
     assert kind_and_place(type(error), error.__traceback__).startswith("RuntimeError at ")
+
+
+def test_libraries_that_bring_their_own_handler_are_caught() -> None:
+    """In a process of its own, since it changes logging for good."""
+    program = (
+        "import logging, socketio; from chat_app.logs import set_up_logs; set_up_logs();"
+        "server = socketio.AsyncServer(async_mode='asgi');"
+        f"[logging.getLogger(name).error('{WORDS}') for name in ('engineio.server', 'socketio.server', 'chainlit')]"
+    )
+    done = subprocess.run([sys.executable, "-c", program], text=True, capture_output=True, timeout=60, check=True)
+    assert WORDS not in done.stderr + done.stdout
+    assert len(done.stderr.splitlines()) == 3
