@@ -6,6 +6,7 @@ tokens once: the time is the number of tokens times the states alive at once, wh
 
 import sys
 from bisect import bisect_right
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
@@ -37,11 +38,6 @@ class _State:
     edges: dict[str, list[int]] = field(default_factory=dict)
     skip: int = -1
     """State after any one token, for gaps; -1 for none."""
-    free: list[int] = field(default_factory=list)
-    """States reached without a token."""
-    labels: list[int] = field(default_factory=list)
-    """Patterns that end here."""
-    children: dict[Element, int] = field(default_factory=dict)
 
 
 class Matcher:
@@ -54,6 +50,12 @@ class Matcher:
         self.longest = 1
         self.reader = PatternReader(tokenise)
         self._states = [_State()]
+        # What only few states have is kept beside them: the machine has ten thousand.
+        self._free: dict[int, list[int]] = defaultdict(list)
+        """State -> states reached without a token."""
+        self._labels: dict[int, list[int]] = defaultdict(list)
+        """State -> patterns that end there."""
+        self._children: dict[tuple[int, Element], int] = {}
 
     def add(self, pattern: str, label: int) -> None:
         """Add one pattern. Raises PatternError when it cannot be read or would match nothing at all."""
@@ -63,7 +65,7 @@ class Matcher:
         self.longest = max(self.longest, words + _SPARE)
         for element in elements:
             at = self._extend(at, element)
-        self._states[at].labels.append(label)
+        self._labels[at].append(label)
 
     def finish(self) -> None:
         """Close the machine; call once after the last `add`."""
@@ -151,7 +153,7 @@ class Matcher:
                 if state.skip >= 0:
                     targets.add(state.skip)
             new = reached = {index for target in targets for index in self._closures[target]}
-        key = (frozenset(new), any(states[index].labels for index in reached))
+        key = (frozenset(new), not self._labels.keys().isdisjoint(reached))
         number = self._numbers.get(key)
         if number is None:
             number = self._numbers[key] = len(self._sets)
@@ -188,7 +190,7 @@ class Matcher:
                 for index, start in alive.items():
                     for end in states[index].edges.get("$", ()):
                         for target in closures[end]:
-                            for label in states[target].labels:
+                            for label in self._labels.get(target, ()):
                                 yield Span(sign * start, position, label)
                 alive = {s: alive[s] for s in self._kept(token, alive)}
                 alive.update(dict.fromkeys(self._opening, sign * (position + 1)))
@@ -210,7 +212,7 @@ class Matcher:
                     if alive.get(target, _NOWHERE) < start:
                         alive[target] = start
             for index, start in alive.items():
-                for label in states[index].labels:
+                for label in self._labels.get(index, ()):
                     yield Span(sign * start, position + 1, label)
 
     def _new(self) -> int:
@@ -219,19 +221,19 @@ class Matcher:
 
     def _extend(self, at: int, element: Element) -> int:
         """The state after `element`, shared with every other pattern that begins with the same elements."""
-        known = self._states[at].children.get(element)
+        known = self._children.get((at, element))
         if known is not None:
             return known
         kind, alternatives, number = element
         end = self._new()
-        self._states[at].children[element] = end
+        self._children[at, element] = end
         if kind == "gap":
             self._states[end].gap = True
             here = self._new()
             self._states[here].gap = True
-            self._states[at].free.append(here)
+            self._free[at].append(here)
             for left in range(number, -1, -1):
-                self._states[here].free.append(end)
+                self._free[here].append(end)
                 if left:
                     following = self._new()
                     self._states[here].skip = following
@@ -239,7 +241,7 @@ class Matcher:
                     here = following
             return end
         if number:
-            self._states[at].free.append(end)
+            self._free[at].append(end)
         shared: dict[Words, int] = {(): at}  # "to be here" and "to be alive" go the first two steps together
         for words in sorted(alternatives):
             for place in range(1, len(words)):
@@ -254,7 +256,7 @@ class Matcher:
         seen = {index}
         todo = [index]
         while todo:
-            for target in self._states[todo.pop()].free:
+            for target in self._free.get(todo.pop(), ()):
                 if target not in seen:
                     seen.add(target)
                     todo.append(target)
