@@ -59,7 +59,7 @@ Method = TypeVar("Method", bound=Callable[..., Any])
 
 def _queued(method: Method) -> Method:
     """Chainlit's way to hold writes back until a person has said something, typed."""
-    return cast(Method, queue_until_user_message()(method))  # type: ignore[no-untyped-call]
+    return cast(Method, queue_until_user_message()(method))
 
 
 class LocalStorage(BaseStorageClient):
@@ -136,6 +136,8 @@ class HeardDataLayer(SQLAlchemyDataLayer):
     async def create_user(self, user: User) -> PersistedUser:
         """The user's row, made if the user is a participant in our tables; otherwise a user without a row."""
         identifier = str(user.identifier)
+        if (stored := await self.get_user(identifier)) is not None:
+            return stored  # without a write, so that a locked or read-only database keeps nobody out
         query = """
             INSERT INTO users ("id", "identifier", "createdAt", "metadata")
             SELECT :id, p.id, :created, '{}' FROM participant p WHERE p.id = :identifier
@@ -356,7 +358,7 @@ class HeardDataLayer(SQLAlchemyDataLayer):
 
 
 def _now() -> str:
-    return str(utc_now())  # type: ignore[no-untyped-call]
+    return str(utc_now())
 
 
 def _visitor() -> str | None:

@@ -122,8 +122,9 @@ class Store:
     async def open_turn(self, conversation: ConversationRecord, message: MessageRecord) -> None:
         """Write a message before anything else happens with it, and its conversation if that is new.
 
-        Raises StoreBusy after `lock_seconds`; StoreGone when the participant has been erased; StoreDenied when the
-        conversation is another participant's; StoreDuplicate when a message with this id is there already.
+        Raises StoreBusy after `lock_seconds` (at most twice that, when other writes of this process wait ahead);
+        StoreGone when the participant has been erased; StoreDenied when the conversation is another participant's;
+        StoreDuplicate when a message with this id is there already.
         """
         if message.conversation_id != conversation.id:
             raise ValueError("the message belongs to another conversation than the one given")

@@ -58,7 +58,7 @@ def path(tmp_path: Path, migrated: Path) -> Path:
 
 @pytest.fixture
 async def store(path: Path) -> AsyncIterator[Store]:
-    engine = create_engine(f"sqlite+aiosqlite:///{path}", lock_seconds=0.3)
+    engine = create_engine(f"sqlite+aiosqlite:///{path}", lock_seconds=30)
     store = Store(engine)
     for participant in (ANN, BOB):
         await store.ensure_participant(participant)
@@ -77,6 +77,14 @@ async def layer(store: Store, files: ElementFiles) -> HeardDataLayer:
     for participant in (ANN, BOB):
         await layer.create_user(cl.User(identifier=participant))
     return layer
+
+
+@pytest.fixture
+async def impatient(layer: HeardDataLayer, path: Path) -> AsyncIterator[HeardDataLayer]:
+    """Another layer on the same file, that does not wait long for locks."""
+    engine = create_engine(f"sqlite+aiosqlite:///{path}", lock_seconds=0.3)
+    yield HeardDataLayer(Store(engine))
+    await engine.dispose()
 
 
 @contextmanager
@@ -487,26 +495,33 @@ def test_no_key_leads_out_of_the_folder(files: ElementFiles, key: str) -> None:
 
 
 async def test_a_locked_database_is_reported_and_says_nothing(
-    layer: HeardDataLayer, path: Path, caplog: pytest.LogCaptureFixture
+    impatient: HeardDataLayer, path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     thread = new_id()
-    await talk(layer, ANN, thread, "hello")
+    await talk(impatient, ANN, thread, "hello")
     caplog.set_level(logging.DEBUG, logger="chat_app")
     caplog.set_level(logging.DEBUG, logger="chainlit")
     with holding(path), session(ANN, thread):
-        await layer.create_step(said(WORDS))
+        await impatient.create_step(said(WORDS))
         with pytest.raises(StoreBusy) as caught:
-            await layer.set_thread_name(thread, WORDS)
+            await impatient.set_thread_name(thread, WORDS)
         with pytest.raises(StoreBusy):
-            await layer.delete_thread(thread)
-        assert (await layer.get_thread(thread)) is not None
-    assert layer.take_failure(thread) == str(StoreBusy())
-    assert layer.take_failure(thread) is None
+            await impatient.delete_thread(thread)
+        assert (await impatient.get_thread(thread)) is not None
+    assert impatient.take_failure(thread) == str(StoreBusy())
+    assert impatient.take_failure(thread) is None
     for told in (caplog.text, str(caught.value)):
         assert WORDS not in told
         assert "INSERT" not in told
         assert "threads" not in told
     assert "history was not saved" in caplog.text
+
+
+async def test_a_known_visitor_gets_in_while_the_database_is_locked(impatient: HeardDataLayer, path: Path) -> None:
+    with holding(path):
+        assert (await impatient.create_user(cl.User(identifier=ANN))).identifier == ANN
+        with pytest.raises(StoreBusy):
+            await impatient.create_user(cl.User(identifier=new_id()))
 
 
 async def test_reads_of_a_broken_database_raise(layer: HeardDataLayer, path: Path) -> None:
@@ -540,11 +555,7 @@ def make() -> Make:
     return Make()
 
 
-async def test_one_engine_serves_history_and_turns_at_once(layer: HeardDataLayer, path: Path, make: Make) -> None:
-    engine = create_engine(f"sqlite+aiosqlite:///{path}", lock_seconds=20)
-    store = Store(engine)
-    layer = HeardDataLayer(store)
-
+async def test_one_engine_serves_history_and_turns_at_once(layer: HeardDataLayer, store: Store, make: Make) -> None:
     async def one(number: int) -> None:
         thread = new_id()
         conversation = ConversationRecord(thread, ANN, "study", make.now)
@@ -554,4 +565,3 @@ async def test_one_engine_serves_history_and_turns_at_once(layer: HeardDataLayer
 
     await asyncio.gather(*(one(number) for number in range(20)))
     assert {thread["name"] for thread in await listed(layer, ANN)} == {f"m{number}" for number in range(20)}
-    await engine.dispose()

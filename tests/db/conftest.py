@@ -24,6 +24,9 @@ from db.records import (
 from db.store import Store
 
 LOCK_SECONDS = 0.3
+"""For tests in which a lock is to be waited out."""
+PATIENT_SECONDS = 30.0
+"""For all others: nothing may fail because the machine is busy."""
 
 
 class Make:
@@ -107,7 +110,7 @@ def url(path: Path, migrated: Path) -> str:
 
 @pytest.fixture
 async def engine(url: str) -> AsyncIterator[AsyncEngine]:
-    engine = create_engine(url, lock_seconds=LOCK_SECONDS)
+    engine = create_engine(url, lock_seconds=PATIENT_SECONDS)
     yield engine
     await engine.dispose()
 

@@ -21,7 +21,7 @@ from db.errors import StoreBusy, StoreError, StoreGone, StoreReadOnly, StoreUnav
 from db.records import HistoryItem, Outcome
 from db.store import Store
 from db.tables import Base
-from tests.db.conftest import LOCK_SECONDS, Make
+from tests.db.conftest import LOCK_SECONDS, PATIENT_SECONDS, Make
 from tests.db.test_erase import MARK, fill
 from tests.db.test_store import NASTY
 
@@ -90,7 +90,7 @@ async def url(server: str) -> str:
 
 @pytest.fixture
 async def engine(url: str) -> AsyncIterator[AsyncEngine]:
-    engine = create_engine(url, lock_seconds=LOCK_SECONDS)
+    engine = create_engine(url, lock_seconds=PATIENT_SECONDS)
     yield engine
     await engine.dispose()
 
@@ -149,7 +149,7 @@ async def test_rules_and_nothing_half_written(store: Store, make: Make, person: 
 
 async def test_two_tabs_at_once(url: str, make: Make) -> None:
     """Everything of a new person at once: the participant, the conversation and twelve turns in it."""
-    engine = create_engine(url, lock_seconds=20)
+    engine = create_engine(url, lock_seconds=PATIENT_SECONDS)
     store = Store(engine)
     await asyncio.gather(*(store.ensure_participant("p") for _ in range(6)))
     conversation = make.conversation("p")
@@ -159,13 +159,14 @@ async def test_two_tabs_at_once(url: str, make: Make) -> None:
 
 
 async def test_a_lock_is_waited_for_and_then_named(store: Store, make: Make, person: str, url: str) -> None:
-    other = create_engine(url)
+    other, impatient = create_engine(url), create_engine(url, lock_seconds=LOCK_SECONDS)
     async with other.connect() as connection:
         await connection.execute(text("LOCK TABLE message IN ACCESS EXCLUSIVE MODE"))
         conversation = make.conversation(person)
         with pytest.raises(StoreBusy):
-            await store.open_turn(conversation, make.message(conversation))
+            await Store(impatient).open_turn(conversation, make.message(conversation))
     await other.dispose()
+    await impatient.dispose()
     assert await store.conversation_owner(conversation.id) is None
 
 

@@ -145,6 +145,8 @@ async def test_history_holds_answered_turns_only(store: Store, make: Make, perso
         (Outcome.REFUSED, None),
         (Outcome.BROKEN, DraftStatus.BROKEN),
         (Outcome.STOPPED, DraftStatus.STOPPED),
+        (Outcome.STOPPED, DraftStatus.COMPLETE),
+        (Outcome.ANSWERED, DraftStatus.STOPPED),
         (Outcome.BROKEN, None),
     ):
         message = make.message(conversation, f"never {outcome}")
