@@ -16,7 +16,7 @@ import torch
 
 from scorer.data import FACETS, Table, shared_examples, tabulate
 from scorer.features import Features
-from scorer.make import Tell, cross_fit, default_layers, features_of, row_weights
+from scorer.make import FOLDS, Tell, cross_fit, default_layers, features_of, row_weights
 from scorer.measures import auc, mse, spearman
 from scorer.mixing import EPITOME_FACET, fit_mixing
 from scorer.records import COMPONENTS
@@ -24,7 +24,6 @@ from scorer.train import Recipe, folds, prepare
 
 Floats = np.ndarray[Any, np.dtype[Any]]
 Rows = np.ndarray[Any, np.dtype[np.int64]]
-FOLDS = 5
 
 
 @dataclass(frozen=True, slots=True)

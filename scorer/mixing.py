@@ -26,33 +26,41 @@ SIGNS: dict[str, dict[str, int]] = {
 EPITOME_FACET = {"cognitive": "interpretation", "emotional": "reaction", "behavioral": "exploration"}
 """EPITOME's mechanism that stands nearest to each component."""
 
-EPITOME_SHARE = {"cognitive": 0.2, "emotional": 0.5, "behavioral": 0.2}
-"""Weight of EPITOME's labels beside the project's ratings in the fit. Highest where both define the same thing."""
+EPITOME_SHARE = {"cognitive": 0.2, "emotional": 0.6, "behavioral": 0.2}
+"""Weight of EPITOME's labels in the fit, of 1 in all. High only where it and the rubric define the same thing."""
+
+STRATEGIES = {"cognitive": {"reflection": 0.7, "self_talk": 0.2}, "behavioral": {"advice": 0.8}}
+"""What an ESConv strategy is worth on the rubric, 0..1: rounded means of the same styles in the project's own set."""
+
+STRATEGY_SHARE = 0.1
+"""Weight of those in the fit. They keep "me too" below a reflection, which EPITOME's labels turn round."""
 
 
 def fit_mixing(facets: Floats, table: Table, rows: np.ndarray[Any, Any]) -> tuple[Floats, Floats]:
-    """Mixing weights (3 x facets) and offsets (3) from the out-of-fold `facets` (all rows x facets), fitted on
-    `rows`."""
+    """Mixing weights (3 x facets) and offsets (3) from the out-of-fold `facets` (all rows x facets), fitted on `rows`."""
     mixing = np.zeros((len(COMPONENTS), len(FACETS)), np.float32)
     offset = np.zeros(len(COMPONENTS), np.float32)
     chosen = np.zeros(len(table.texts), bool)
     chosen[rows] = True
     for index, component in enumerate(COMPONENTS):
-        own = chosen & (table.sources == "project")
-        other = chosen & (table.sources == "epitome")
-        used = [FACETS.index(facet) for facet in SIGNS[component]]
-        signs = np.array(list(SIGNS[component].values()), float)
-        goals = np.concatenate(
-            [table.targets[own, FACETS.index(component)], table.targets[other, FACETS.index(EPITOME_FACET[component])]]
-        )
-        inputs = np.concatenate([facets[own][:, used], facets[other][:, used]])
-        share = EPITOME_SHARE[component] if other.any() else 0.0
-        weights = np.concatenate(
-            [np.full(own.sum(), (1 - share) / max(1, own.sum())), np.full(other.sum(), share / max(1, other.sum()))]
-        )
+        own = table.targets[:, FACETS.index(component)]
+        epitome = table.targets[:, FACETS.index(EPITOME_FACET[component])]
+        parts = [
+            (chosen & (table.sources == "project"), own, 1 - EPITOME_SHARE[component]),
+            (chosen & (table.sources == "epitome"), epitome, EPITOME_SHARE[component]),
+        ]
+        worth = STRATEGIES.get(component, {})
+        for facet, value in worth.items():
+            used = chosen & (table.sources == "esconv") & (table.targets[:, FACETS.index(facet)] == 1)
+            parts.append((used, np.full(len(own), value, np.float32), STRATEGY_SHARE / len(worth)))
+        columns = [FACETS.index(facet) for facet in SIGNS[component]]
+        inputs = np.concatenate([facets[used][:, columns] for used, _, _ in parts])
+        goals = np.concatenate([labels[used] for used, labels, _ in parts])
+        weights = np.concatenate([np.full(used.sum(), share / max(1, used.sum())) for used, _, share in parts])
         known = ~np.isnan(goals)
+        signs = np.array(list(SIGNS[component].values()), float)
         found = _signed_least_squares(inputs[known], goals[known], weights[known], signs)
-        mixing[index, used], offset[index] = found[:-1], found[-1]
+        mixing[index, columns], offset[index] = found[:-1], found[-1]
     return mixing, offset
 
 
