@@ -21,8 +21,10 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-app.add_typer(chat.app)
-app.add_typer(score.app)
+for commands in (chat, score, check, data):  # each of their commands is one of heard's own
+    app.add_typer(commands.app)
+for name, group in (("prompts", prompts.app), ("models", models.app)):
+    app.add_typer(group, name=name)
 
 
 def main() -> None:

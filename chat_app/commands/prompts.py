@@ -1,5 +1,6 @@
 """`heard prompts`: check the prompt files, and show the exact prompt that a model would read."""
 
+from datetime import date
 from pathlib import Path
 from typing import Annotated
 
@@ -22,13 +23,17 @@ def _library(folder: Path | None) -> PromptLibrary:
 
 @app.command()
 def check(folder: Folder = None) -> None:
-    """Read every prompt file and say what is wrong with the first bad one (exit status 2)."""
+    """Read every prompt file; name the first fault (exit status 2), and crisis numbers that were checked long ago."""
+    from chat_app.safety import stale_hotlines
+
     library = _library(folder)
     for persona in library.personas.values():
         typer.echo(f"persona   {persona.id:<20} {persona.name}")
     for strategy in library.strategies.values():
         typer.echo(f"strategy  {strategy.id:<20} {strategy.name}")
     typer.echo(f"{len(library.personas)} personas and {len(library.strategies)} strategies are sound.")
+    for warning in stale_hotlines(date.today()):
+        typer.echo(f"warning: {warning}", err=True)
 
 
 @app.command()

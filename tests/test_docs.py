@@ -1,0 +1,80 @@
+"""What the README and the help say stays true."""
+
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from chat_app.cli import app
+from chat_app.model_files import load_models
+from chat_app.settings import Settings
+
+ROOT = Path(__file__).parents[1]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def test_every_command_in_the_readme_exists() -> None:
+    named = set(re.findall(r"(?:`|^ {4})heard ((?:db |models |prompts )?[a-z]+)", README, re.MULTILINE))
+    assert {"score", "check", "train", "prompts check", "models try"} <= named
+    for words in named:
+        result = CliRunner().invoke(app, [*words.split(), "--help"])
+        assert result.exit_code == 0, words
+
+
+def test_every_make_target_in_the_readme_exists() -> None:
+    targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
+    named = set(re.findall(r"make ([a-z]+)", README))
+    assert {"chat", "test", "bench"} <= named
+    assert named - {"it"} <= targets
+
+
+def test_every_setting_in_the_readme_exists() -> None:
+    named = set(re.findall(r"`?\b([a-z]+_[a-z_]+)\b ?=", README)) - {"base_url", "key_env", "draft_id", "message_id", "reply_id"}
+    assert named
+    assert named <= set(Settings.model_fields)
+
+
+def test_every_file_that_the_readme_links_to_exists() -> None:
+    links = [link for link in re.findall(r"\]\(([^)#]+)\)", README) if "//" not in link]
+    assert links
+    for link in links:
+        assert (ROOT / link).exists(), link
+
+
+def test_the_model_line_in_the_readme_is_one_entry(tmp_path: Path) -> None:
+    line = next(line.strip() for line in README.splitlines() if line.strip().startswith("qwen-7b = {"))
+    path = tmp_path / "models.toml"
+    path.write_text(line + "\n", encoding="utf-8")
+    assert load_models(path)["qwen-7b"].key_env == "QWEN_KEY"
+
+
+def test_the_example_of_models_is_sound() -> None:
+    path = ROOT / "models.example.toml"
+    assert tomllib.loads(path.read_text(encoding="utf-8")) or "#" in path.read_text(encoding="utf-8")
+    assert set(load_models(path)) >= {"smollm2", "echo"}
+
+
+@pytest.mark.parametrize(
+    "arguments", [["chat", "--port", "x"], ["score"], ["nonsense"], ["prompts", "show", "lisener"]]
+)
+def test_bad_input_ends_with_status_2_and_without_a_traceback(arguments: list[str], tmp_path: Path) -> None:
+    done = subprocess.run(
+        [Path(sys.executable).with_name("heard"), *arguments], capture_output=True, text=True, cwd=tmp_path, check=False
+    )
+    assert done.returncode == 2, done.stderr
+    assert "Traceback" not in done.stderr
+    assert done.stderr.strip()
+
+
+def test_help_needs_none_of_the_heavy_libraries(tmp_path: Path) -> None:
+    """The help is what a newcomer types first; it must not load what only the running chat needs."""
+    code = (
+        "import sys; import chat_app.cli; heavy = {'torch', 'transformers', 'chainlit', 'langchain_core', 'numpy',"
+        " 'onnxruntime', 'sqlalchemy', 'xllamacpp'} & set(sys.modules); sys.exit(', '.join(sorted(heavy)) or 0)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path, check=False)
+    assert done.returncode == 0, done.stderr
