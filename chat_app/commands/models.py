@@ -1,6 +1,7 @@
 """`heard models`: which models there are, one question to one of them, and the download of the embedded ones."""
 
 import asyncio
+import logging
 import os
 import sys
 import time
@@ -47,6 +48,7 @@ def try_model(
         raise ModelsError(f'No model "{name}". {nearest_name(name, specs)}')
     if not text.strip():
         raise ModelsError(f'The text is empty. Say something to the model: heard models try {name} "I feel low today".')
+    logging.getLogger("chat_app").setLevel(logging.ERROR)  # the failure is told below, once
     try:
         asyncio.run(_try(specs[name], text, max_tokens, settings))
     except ModelFailure as failure:
@@ -69,7 +71,8 @@ def _needs(spec: "ModelSpec", settings: "Settings") -> str | None:
     if spec.key_env and not os.environ.get(spec.key_env, "").strip():
         return f"needs its key in {spec.key_env}"
     if spec.provider == "embedded":
-        from chat_app.weights import CHAT_MODEL, faulty_files
+        from chat_app.bundles import CHAT_MODEL
+        from chat_app.weights import faulty_files
 
         if faulty_files(CHAT_MODEL, settings.cache_dir):
             return "needs `heard models fetch`"
@@ -77,10 +80,10 @@ def _needs(spec: "ModelSpec", settings: "Settings") -> str | None:
 
 
 async def _try(spec: "ModelSpec", text: str, max_tokens: int, settings: "Settings") -> None:
+    from chat_app.bundles import CHAT_MODEL
     from chat_app.embedded import Engine
     from chat_app.llm import Models
     from chat_app.records import Delta, Usage, Waiting
-    from chat_app.weights import CHAT_MODEL
     from prompts.records import Prompt, PromptMessage
 
     engine = Engine(CHAT_MODEL.folder_in(settings.cache_dir) / CHAT_MODEL.files[0].name)

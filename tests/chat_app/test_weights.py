@@ -19,7 +19,8 @@ from typing import Any
 import pytest
 
 from chat_app import weights
-from chat_app.weights import Bundle, ModelFile, WeightsError, check_weights, faulty_files, fetch_bundles
+from chat_app.bundles import CHAT_MODEL, ENCODER, Bundle, ModelFile
+from chat_app.weights import WeightsError, check_weights, faulty_files, fetch_bundles
 
 ROOT = Path(__file__).parents[2]
 CONTENT = b"model " * 50_000
@@ -269,7 +270,8 @@ def test_disk_faults_in_words(cache: Path) -> None:
 CHILD = """
 import sys
 from pathlib import Path
-from chat_app.weights import Bundle, ModelFile, fetch_bundles
+from chat_app.bundles import Bundle, ModelFile
+from chat_app.weights import fetch_bundles
 file = ModelFile("tiny_model/tiny.bin", sys.argv[2], int(sys.argv[3]))
 fetch_bundles([Bundle("tiny model", "tiny-model==1.0", 1000, "tiny", (file,))], Path(sys.argv[1]), progress=True)
 """
@@ -322,7 +324,7 @@ def test_two_processes_at_once_fetch_once(serve: Any, good: bytes, bundle: Bundl
 def test_check_names_the_file_and_the_command(cache: Path) -> None:
     with pytest.raises(WeightsError, match=r"\.gguf is missing\. Run `heard models fetch`"):
         check_weights(cache)
-    path = weights.CHAT_MODEL.folder_in(cache) / weights.CHAT_MODEL.files[0].name
+    path = CHAT_MODEL.folder_in(cache) / CHAT_MODEL.files[0].name
     path.parent.mkdir(parents=True)
     path.write_bytes(b"GGUF")
     with pytest.raises(WeightsError, match="is damaged"):
@@ -330,7 +332,7 @@ def test_check_names_the_file_and_the_command(cache: Path) -> None:
 
 
 def test_the_pins_are_the_published_ones() -> None:
-    chat, encoder = weights.CHAT_MODEL.files[0], weights.ENCODER.files[0]
+    chat, encoder = CHAT_MODEL.files[0], ENCODER.files[0]
     assert chat.sha256.startswith("b179c952")
     assert encoder.sha256 == "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
-    assert {file.name for file in weights.ENCODER.files} >= {"config.json", "tokenizer.json", "vocab.txt"}
+    assert {file.name for file in ENCODER.files} >= {"config.json", "tokenizer.json", "vocab.txt"}
