@@ -17,10 +17,24 @@ window.addEventListener("message", (event) => {
   if (window.location.pathname !== place) window.history.replaceState(window.history.state, "", place);
 });
 
-// 3. A conversation that is opened again begins at its last exchange; a new one is left where it is.
-let shown = 0;
+// 3. A page that follows a reply stops short of its card, which comes a moment later, and runs past the beginning of a
+// hand-off, which is what has to be read first.
+let cards = 0;
+let handOffs = 0;
 new MutationObserver(() => {
-  const asked = document.querySelectorAll('[data-step-type="user_message"]');
-  if (shown === 0 && asked.length > 1) asked[asked.length - 1].scrollIntoView({ block: "start" });
-  shown = asked.length;
+  const allCards = document.querySelectorAll(".hc-card");
+  const allHandOffs = document.querySelectorAll('.ai-message:has([alt="Avatar for heard safety"])');
+  if (allCards.length > cards) {
+    const card = allCards[allCards.length - 1];
+    const below = card.getBoundingClientRect().bottom - window.innerHeight;
+    // Farther away than this, the reader has scrolled up and is left there.
+    if (below < card.offsetHeight + 320) card.scrollIntoView({ block: "nearest" });
+  }
+  if (allHandOffs.length > handOffs) {
+    const start = allHandOffs[allHandOffs.length - 1];
+    const last = [...document.querySelectorAll(".ai-message")].pop();
+    if (start === last) setTimeout(() => start.scrollIntoView({ block: "start" }), 100);
+  }
+  cards = allCards.length;
+  handOffs = allHandOffs.length;
 }).observe(document.documentElement, { childList: true, subtree: true });

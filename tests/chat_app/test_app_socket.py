@@ -25,7 +25,7 @@ from chat_app.weights import WeightsError, check_weights
 from tests.servers import DONE, ROLE, Script, ScriptedServer, busy, chunk, cut, event, refusal, reply, silence
 from tests.socket_client import SocketPage, Turn, Visitor
 
-COMMAND = (sys.executable, "-c", "from chat_app.commands.chat import app; app()")
+COMMAND = (sys.executable, "-c", "from chat_app.cli import main; main()", "chat")
 ROOT = Path(__file__).parents[2]
 CRISIS = "I want to kill myself"
 WARM = (
@@ -221,7 +221,7 @@ async def test_without_live_scores_nothing_is_shown_and_all_is_stored(served: Se
 
 async def test_the_embedded_model_answers(served: Served, page: SocketPage) -> None:
     await page.choose(model="smollm2")
-    turn = await page.send("My cat is ill.", seconds=90)
+    turn = await page.send("My cat is ill.", seconds=240)
     assert len(turn.text.split()) >= 3
     assert turn.card is not None
     assert served.rows("SELECT outcome FROM message WHERE id = ?", turn.message_id) == [("answered",)]
