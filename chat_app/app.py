@@ -47,7 +47,8 @@ NO_PERSONA = "There is no such persona here. Choose one from the menu at the top
 NOT_YOURS = "This conversation cannot be continued from here. Start a new chat."
 NO_EDIT = "A sent message cannot be changed. Send a new one instead."
 
-safety.checker()  # compiled now, so that the first visitor's first message does not wait the best part of a second for it
+# Compiled now: the first visitor's first message would wait the best part of a second for it.
+safety.checker()
 
 # Chainlit calls `personas` in a way that cannot work inside a running loop, notices, and drops the coroutine.
 warnings.filterwarnings("ignore", message="coroutine 'personas' was never awaited", category=RuntimeWarning)
