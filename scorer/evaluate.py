@@ -204,6 +204,8 @@ def _line_of(title: str, columns: Sequence[str], outcomes: Sequence[tuple[Floats
     empathy = []
     for predicted, labels, _ in outcomes:
         whole = ~np.isnan(labels).any(axis=1)
+        if not whole.any():  # in small sets a fold may have no wholly labelled reply
+            continue
         empathy.append(
             (
                 mse(predicted[whole].mean(1), labels[whole].mean(1)),
@@ -223,4 +225,5 @@ def _line(x: Floats, y: Floats, new: Floats) -> Floats:
 
 
 def _spread(values: Sequence[float]) -> str:
-    return f"{np.nanmean(values):.3f} ± {np.nanstd(values):.3f}"
+    known = [value for value in values if not np.isnan(value)]  # a small fold may lack one kind
+    return f"{np.mean(known):.3f} ± {np.std(known):.3f}" if known else "too few"

@@ -37,7 +37,7 @@ STRATEGY_SHARE = 0.1
 
 
 def fit_mixing(facets: Floats, table: Table, rows: np.ndarray[Any, Any]) -> tuple[Floats, Floats]:
-    """Mixing weights (3 x facets) and offsets (3) from the out-of-fold `facets` (all rows x facets), fitted on `rows`."""
+    """Mixing weights (3 x facets) and offsets (3), fitted on `rows` of the out-of-fold `facets` (all rows x facets)."""
     mixing = np.zeros((len(COMPONENTS), len(FACETS)), np.float32)
     offset = np.zeros(len(COMPONENTS), np.float32)
     chosen = np.zeros(len(table.texts), bool)
