@@ -54,9 +54,7 @@ class EmbeddedChat(BaseChatModel):
         )
         async with aclosing(items):
             async for item in items:
-                yield _last_chunk(item) if isinstance(item, Done) else ChatGenerationChunk(
-                    message=AIMessageChunk(content=item.text)
-                )
+                yield _last_chunk(item) if isinstance(item, Done) else _text_chunk(item.text)
 
     async def _agenerate(
         self,
@@ -76,6 +74,10 @@ class EmbeddedChat(BaseChatModel):
     ) -> ChatResult:
         """For scripts without an event loop."""
         return asyncio.run(self._agenerate(messages, stop, None, **kwargs))
+
+
+def _text_chunk(text: str) -> ChatGenerationChunk:
+    return ChatGenerationChunk(message=AIMessageChunk(content=text))
 
 
 def _last_chunk(done: Done) -> ChatGenerationChunk:

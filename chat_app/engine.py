@@ -188,9 +188,9 @@ class Engine:
         if call.error is not None:
             raise self._refusal(call.error, begun)
         if call.finish_reason is None:
-            raise ModelFailure(FailureKind.CUT, STOPPED) if begun else ModelFailure(
-                FailureKind.UNREACHABLE, NOT_STARTED
-            )
+            if not begun:
+                raise ModelFailure(FailureKind.UNREACHABLE, NOT_STARTED)
+            raise ModelFailure(FailureKind.CUT, STOPPED)
         return Done(call.finish_reason, call.usage.get("prompt_tokens"), call.usage.get("completion_tokens"))
 
     def _refusal(self, error: Mapping[str, Any], begun: bool) -> ModelFailure:

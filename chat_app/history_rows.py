@@ -44,7 +44,7 @@ def upsert(table: str, values: Mapping[str, Any]) -> str:
     places = ", ".join(f":{column}" for column in values)
     updates = ", ".join(f'"{column}" = EXCLUDED."{column}"' for column in values if column not in ("id", "threadId"))
     return (
-        f'INSERT INTO {table} ({columns}) VALUES ({places}) '  # noqa: S608 - names come from our own table definitions
+        f"INSERT INTO {table} ({columns}) VALUES ({places}) "  # noqa: S608 - names come from our own table definitions
         f'ON CONFLICT ("id") DO UPDATE SET {updates} WHERE {table}."threadId" = EXCLUDED."threadId"'
     )
 

@@ -1,8 +1,8 @@
 """What a log line may hold: where and what kind, never anybody's words.
 
-Other people's code puts the text of an error into its log line, and that text can quote a message, a key or SQL. So
-only our own loggers keep their message; from all others a line says the logger, the place in the code and the kind of
-error.
+Other people's code puts the text of an error into its log line, and that text can quote a message, a key or
+SQL. So only our own loggers keep their message; from all others a line says the logger, the place in the code
+and the kind of error.
 """
 
 import logging

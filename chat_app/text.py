@@ -6,8 +6,9 @@ _UNSEEN = {"Cc", "Cf", "Cs", "Zs", "Zl", "Zp", "Mn"}
 
 
 def readable(text: str) -> str:
-    """`text` without what no database or protocol can carry: surrogate halves become U+FFFD (pairs are joined), NULs
-    go.
+    """`text` without what no database or protocol can carry.
+
+    Halves of surrogate pairs are joined or else become U+FFFD; NULs go.
     """
     whole = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     return whole.replace("\x00", "")

@@ -68,12 +68,27 @@ class StoreDuplicate(StoreError):
     sentence = "This message has been received already. Reload the page to see its reply."
 
 
-_SQLITE = {5: StoreBusy, 6: StoreBusy, 8: StoreReadOnly, 13: StoreFull, 11: StoreUnavailable, 14: StoreUnavailable,
-           26: StoreUnavailable}
+_SQLITE = {
+    5: StoreBusy,
+    6: StoreBusy,
+    8: StoreReadOnly,
+    11: StoreUnavailable,
+    13: StoreFull,
+    14: StoreUnavailable,
+    26: StoreUnavailable,
+}
 """Primary result codes of SQLite (https://sqlite.org/rescode.html)."""
 
-_POSTGRES = {"55P03": StoreBusy, "40001": StoreBusy, "40P01": StoreBusy, "57014": StoreBusy, "53300": StoreBusy,
-             "25006": StoreReadOnly, "42501": StoreReadOnly, "53100": StoreFull}
+_POSTGRES = {
+    "55P03": StoreBusy,
+    "40001": StoreBusy,
+    "40P01": StoreBusy,
+    "57014": StoreBusy,
+    "53300": StoreBusy,
+    "25006": StoreReadOnly,
+    "42501": StoreReadOnly,
+    "53100": StoreFull,
+}
 """SQLSTATE codes (PostgreSQL manual, appendix A). Classes 08, 28, 3D and 57P: no server to talk to."""
 
 

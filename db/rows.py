@@ -1,12 +1,13 @@
 """From records to rows and back."""
 
+from dataclasses import fields
+
 from db.records import ConsentRecord, DraftRecord, DraftStatus, MessageRecord, Outcome, ReplyRecord, ScoreRecord
 from db.tables import ConsentRow, DraftRow, MessageRow, ReplyRow, ScoreRow
 
-_SCORE = ("status", "reason", "cognitive", "emotional", "behavioral", "empathy", "head_name", "head_sha256",
-          "encoder_sha256")
-_DRAFT = ("id", "number", "text", "kept", "guidance", "prompt_sha256", "model", "parameters", "first_token_seconds",
-          "total_seconds", "prompt_tokens", "completion_tokens", "error", "created_at")
+# The columns that a row and its record hold alike, under the same name.
+_SCORE = [field.name for field in fields(ScoreRecord)]
+_DRAFT = [field.name for field in fields(DraftRecord) if field.name not in {"status", "score"}]
 
 
 def reply_row(reply: ReplyRecord) -> ReplyRow:
@@ -40,9 +41,7 @@ def reply_record(row: ReplyRow) -> ReplyRecord:
 
 def _draft_record(row: DraftRow) -> DraftRecord:
     score = ScoreRecord(**{name: getattr(row.score, name) for name in _SCORE}) if row.score else None
-    return DraftRecord(
-        status=DraftStatus(row.status), score=score, **{name: getattr(row, name) for name in _DRAFT}
-    )
+    return DraftRecord(status=DraftStatus(row.status), score=score, **{name: getattr(row, name) for name in _DRAFT})
 
 
 def message_record(row: MessageRow) -> MessageRecord:

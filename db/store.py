@@ -204,8 +204,10 @@ class Store:
 
         async def work(session: AsyncSession) -> int:
             done = await session.execute(
-                update(MessageRow).where(MessageRow.outcome == Outcome.PENDING.value)
-                .values(outcome=Outcome.INTERRUPTED.value).returning(MessageRow.id)
+                update(MessageRow)
+                .where(MessageRow.outcome == Outcome.PENDING.value)
+                .values(outcome=Outcome.INTERRUPTED.value)
+                .returning(MessageRow.id)
             )
             return len(done.all())
 

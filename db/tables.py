@@ -73,8 +73,12 @@ class MessageRow(Base):
         UniqueConstraint("conversation_id", "position"),
         CheckConstraint("position >= 1", name="position"),
         CheckConstraint(_one_of("outcome", Outcome), name="outcome"),
-        Index("ix_message_pending", "outcome", sqlite_where=text("outcome = 'pending'"),
-              postgresql_where=text("outcome = 'pending'")),
+        Index(
+            "ix_message_pending",
+            "outcome",
+            sqlite_where=text("outcome = 'pending'"),
+            postgresql_where=text("outcome = 'pending'"),
+        ),
     )
     id: Mapped[str] = mapped_column(primary_key=True)
     conversation_id: Mapped[str] = mapped_column(ForeignKey("conversation.id", ondelete="CASCADE"))

@@ -1,14 +1,13 @@
 """The label sources of the default head, read into one table with a gap where a source says nothing.
 
-A *facet* is one thing that a source labels, as a number 0..1. The sources (terms in the head's card):
-EPITOME (Sharma et al. 2020), ESConv (Liu et al. 2021), AnnoMI (Wu et al. 2022), and `project_set.csv`, which was
-written and
+A *facet* is one thing that a source labels, as a number 0..1. The sources (terms in the head's card): EPITOME
+(Sharma et al. 2020), ESConv (Liu et al. 2021), AnnoMI (Wu et al. 2022), and `project_set.csv`, which was written and
 rated for this project.
 """
 
 import csv
 import hashlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -24,6 +23,9 @@ PUBLIC_FACETS = ("reaction", "affirmation", "interpretation", "reflection", "exp
 OWN_FACETS = ("harm", *COMPONENTS)
 """Facets that the project's own set labels."""
 FACETS = (*PUBLIC_FACETS, *OWN_FACETS)
+
+FOLDS = 5
+"""Parts for which a head is trained on the other four, so that its error is measured on rows that it has not seen."""
 
 PROJECT_SET = Path(__file__).parent / "project_set.csv"
 
@@ -174,6 +176,21 @@ def labels_csv(path: Path) -> list[Example]:
     return examples
 
 
+def training_labels(path: Path) -> list[Example]:
+    """`labels_csv`, and that it is enough to train on: all three components, and messages for every fold."""
+    examples = labels_csv(path)
+    messages = len({example.group for example in examples})
+    if messages < FOLDS:
+        raise ScorerError(
+            f"{path} has replies to {messages} different message(s); at least {FOLDS} are needed, so that the error "
+            "can be measured on messages that were not trained on."
+        )
+    for name in COMPONENTS:
+        if not any(name in example.labels for example in examples):
+            raise ScorerError(f"{path} has no rating in the column {name}. Rate at least some replies on it.")
+    return examples
+
+
 def _rating(path: Path, line: int, name: str, cell: str) -> float:
     try:
         value = float(cell)
@@ -221,6 +238,3 @@ def _rows(path: Path) -> list[dict[str, str]]:
 
 def _digest(text: str) -> str:
     return hashlib.sha256(" ".join(text.lower().split()).encode("utf-8", "replace")).hexdigest()[:16]
-
-
-Progress = Callable[[int, int], None]

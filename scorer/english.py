@@ -1,10 +1,9 @@
 """Which words are English: a frequency list, chat slang, and a one-edit speller.
 
 Language identifiers were tried first, on short replies of the kind that a chat shows: lingua (low accuracy mode) gave
-"hang in there,
-buddy" to Danish, py3langid gave "ok" and "Same here" to others, and the accurate modes cost 100-500 MB. A list of
-English words tells
-English from not English better there, at 10 MB, and serves the speller too. The list is SymSpell's (82,765 words, MIT).
+"hang in there, buddy" to Danish, py3langid gave "ok" and "Same here" to others, and the accurate modes cost 100-500 MB.
+A list of English words tells English from not English better there, at 10 MB, and serves the speller too. The list is
+SymSpell's (82,765 words, MIT).
 """
 
 import functools

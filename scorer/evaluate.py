@@ -2,8 +2,7 @@
 labels.
 
 Every figure is over five folds grouped by seeker post or conversation, fold k trained with seed k; "x ± y" is mean and
-standard
-deviation over the folds. Nothing here is measured on rows that the same network was trained on.
+standard deviation over the folds. Nothing here is measured on rows that the same network was trained on.
 """
 
 from collections.abc import Callable, Sequence
@@ -14,9 +13,9 @@ from typing import Any
 import numpy as np
 import torch
 
-from scorer.data import FACETS, Table, shared_examples, tabulate
+from scorer.data import FACETS, FOLDS, Table, shared_examples, tabulate
 from scorer.features import Features
-from scorer.make import FOLDS, Tell, cross_fit, default_layers, features_of, row_weights
+from scorer.make import Tell, cross_fit, default_layers, features_of, row_weights
 from scorer.measures import auc, mse, spearman
 from scorer.mixing import EPITOME_FACET, fit_mixing
 from scorer.records import COMPONENTS

@@ -1,11 +1,9 @@
 """Write a frozen BERT as an ONNX graph, once, so that scoring needs neither torch nor transformers.
 
 The graph is built from the weights directly: embeddings, then per layer self-attention and feed-forward, each followed
-by the
-residual sum and layer norm (Devlin et al. 2019, Vaswani et al. 2017), with ONNX Runtime's own fused operators
+by the residual sum and layer norm (Devlin et al. 2019, Vaswani et al. 2017), with ONNX Runtime's own fused operators
 (`com.microsoft`: Attention, SkipLayerNormalization, BiasGelu). Layers above the highest one needed are left out. A test
-holds
-the graph against transformers' forward pass.
+holds the graph against transformers' forward pass.
 """
 
 import os
@@ -29,8 +27,7 @@ def build_graph(folder: Path, layers: Sequence[int]) -> bytes:
     """The serialised model: `input_ids` and `attention_mask` (int32, batch x tokens) to `states`.
 
     `states` is float32, batch x tokens x (len(layers) * width): the hidden states of `layers` side by side, where layer
-    0 is
-    the embeddings and layer N the output of the Nth block. Raises ScorerError for a folder that holds no BERT.
+    0 is the embeddings and layer N the output of the Nth block. Raises ScorerError for a folder that holds no BERT.
     """
     config = read_config(folder)
     weights = _Weights(folder)

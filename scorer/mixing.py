@@ -1,10 +1,8 @@
 """How the three components are composed of facets: few weights, of known sign, that a person can read.
 
 A facet learnt from thousands of labels says one narrow thing well; the rubric's components are wider, and only a few
-hundred
-replies are rated on them. So the components are a linear mix of the facets (stacking, Wolpert 1992), fitted on facets
-that
-were predicted for replies outside their training folds, with signs fixed by what each facet means.
+hundred replies are rated on them. So the components are a linear mix of the facets (stacking, Wolpert 1992), fitted on
+facets that were predicted for replies outside their training folds, with signs fixed by what each facet means.
 """
 
 from typing import Any

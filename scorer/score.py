@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from pathlib import Path
 
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+
 from scorer.encoder import Encoder
 from scorer.english import English
 from scorer.errors import ScorerError
@@ -33,8 +35,7 @@ class Scorer:
     """A frozen encoder and a head: text in, EmpathyScore out.
 
     Blocking and thread-safe: call it from a worker thread, never on an event loop. Deterministic on one machine: the
-    same text
-    gives the same numbers, alone or among others.
+    same text gives the same numbers, alone or among others.
     """
 
     def __init__(self, head: Head, encoder: Encoder) -> None:
@@ -46,12 +47,14 @@ class Scorer:
         """Open the head and the encoder in these folders; both are checked by sha256.
 
         The first call with an encoder writes its ONNX graph beside it. Raises ScorerError with a sentence for a folder
-        that
-        is missing, damaged, or not the encoder that the head was trained on.
+        that is missing, damaged, or not the encoder that the head was trained on.
         """
         opened = Head.load(head)
         frozen = Encoder.load(encoder, opened.file.layers, threads=threads, sha256=opened.file.encoder_sha256)
         English.load()  # here, not within the first reply
+        # The head's products are small: with more threads numpy's BLAS mostly waits, and its idle threads spin on the
+        # core that the chat model needs. For the whole process, since the libraries know no narrower limit.
+        threadpool_limits(threads, user_api="blas")
         scorer = cls(opened, frozen)
         scorer.score("", "Warm up.")
         return scorer
@@ -60,8 +63,7 @@ class Scorer:
         """Rate `reply` on 1..3, or say why it cannot be rated. Never raises on any two strings.
 
         `seeker` is what was answered. This head reads the reply alone: with the seeker's words as a pair the measured
-        error
-        was greater (.249 against .237), so they are part of the interface and not of the sum.
+        error was greater (.249 against .237), so they are part of the interface and not of the sum.
         """
         reading = read(reply)
         if not reading.text:

@@ -1,13 +1,12 @@
 """Before scoring: repair a text, and decide whether it can be scored at all.
 
-One function, `read(text)`. The same function prepares the training texts, so that a head never sees anything else. Why
-it is
-there: without one, Greek letters moved Empathy by .45, leetspeak by .37, full-width letters by .45 and HTML by .14.
+One function, `read(text)`. The same function prepares the training texts, so that a head never sees anything
+else. Why it is there: without one, Greek letters moved Empathy by .45, leetspeak by .37, full-width letters by
+.45 and HTML by .14.
 """
 
 import re
 import unicodedata
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import ftfy
@@ -191,6 +190,3 @@ def _spell(text: str, english: English) -> str:
         return english.correct(word.lower())
 
     return _WORD.sub(mend, text)
-
-
-Normalise = Callable[[str], str]

@@ -147,9 +147,7 @@ def page_routes(services: Services, identity: Identity, chats: OpenChats) -> API
         await store.ensure_participant(participant)
         await store.save_consent(ConsentRecord(participant, shown.version, True, research, datetime.now(UTC)))
         response = RedirectResponse(CHAT, 303)
-        response.set_cookie(
-            VISITOR_COOKIE, identity.sign(participant), COOKIE_SECONDS, httponly=True, samesite="lax"
-        )
+        response.set_cookie(VISITOR_COOKIE, identity.sign(participant), COOKIE_SECONDS, httponly=True, samesite="lax")
         return response
 
     async def refuse(request: Request, stored: ConsentRecord | None) -> Response:

@@ -42,7 +42,9 @@ async def crowd(server: Served) -> list[Row]:
         Row("twenty chats at once: replies scored", cards, "", f"{CHATS}", cards == scored == CHATS, f"{scored} rows"),
         at_most("twenty chats at once: /health p95", times, "ms", 100, percentile(times, 0.95)),
         Row("twenty chats at once: longest wait for a first token", max(waits), "s", "none set", True, spread(waits)),
-        Row("memory of the server after them", server.memory_mb(), "MB", "at most 900 MB", server.memory_mb() <= 900, ""),
+        Row(
+            "memory of the server after them", server.memory_mb(), "MB", "at most 900 MB", server.memory_mb() <= 900, ""
+        ),
     ]
 
 

@@ -41,7 +41,12 @@ def served(data_dir: Path | None = None, **settings: str) -> Iterator[Served]:
     with tempfile.TemporaryDirectory(prefix="heard-bench-") as scratch:
         folder = data_dir or Path(scratch) / "data"
         port = free_port()
-        given = {"data_dir": str(folder), "port": str(port), "models_file": str(Path(scratch) / "models.toml"), **settings}
+        given = {
+            "data_dir": str(folder),
+            "port": str(port),
+            "models_file": str(Path(scratch) / "models.toml"),
+            **settings,
+        }
         environment = {name: value for name, value in os.environ.items() if not name.startswith("HEARD_")}
         environment |= {f"HEARD_{name.upper()}": value for name, value in given.items()}
         started = time.perf_counter()
@@ -88,4 +93,5 @@ def machine() -> str:
         lines = [line for line in cpuinfo.read_text().splitlines() if line.startswith("model name")]
         name = lines[0].split(":", 1)[1].strip() if lines else name
     memory = psutil.virtual_memory().total / 2**30
-    return f"{name}, {psutil.cpu_count()} cores, {memory:.0f} GiB, {platform.system()}, Python {platform.python_version()}"
+    python = f"{platform.system()}, Python {platform.python_version()}"
+    return f"{name}, {psutil.cpu_count()} cores, {memory:.0f} GiB, {python}"

@@ -1,7 +1,8 @@
 """First token and tokens a second, through the whole product and straight at the engine, in turn and in one run.
 
 Straight means llama.cpp's own call in this process, with the same parameters and the same messages: no socket, no
-LangChain, no event loop. Both engines have answered equally many calls before each pair, so neither has the fuller cache.
+LangChain, no event loop. Both engines have answered equally many calls before each pair, so neither has the fuller
+cache.
 """
 
 import sqlite3
@@ -38,7 +39,8 @@ class Seen:
 
 def message(number: int) -> str:
     """A different message each time, so that no cache answers for the model."""
-    return f"I feel {FEELINGS[number % len(FEELINGS)]} about {MATTERS[number % len(MATTERS)]}, for the {number + 2}nd day."
+    feeling, matter = FEELINGS[number % len(FEELINGS)], MATTERS[number % len(MATTERS)]
+    return f"I feel {feeling} about {matter}, for the {number + 2}nd day."
 
 
 async def speed(server: Served, weights: Weights) -> list[Row]:

@@ -246,9 +246,7 @@ def test_it_works_without_an_event_loop(engine: Engine) -> None:
     assert EmbeddedChat(engine=engine, max_tokens=4, temperature=0).invoke("Hello").text.strip()
 
 
-async def test_an_openai_server_is_one_entry(
-    engine: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_an_openai_server_is_one_entry(engine: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A real server on loopback (the engine's own), one line of models.toml, through langchain-openai."""
     await engine.start()
     monkeypatch.setenv("LOCAL_KEY", engine.api_key)

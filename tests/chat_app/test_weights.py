@@ -191,9 +191,7 @@ def test_an_index_without_the_package(serve: Any, good: bytes, bundle: Bundle, c
         fetch_bundles([other], cache, progress=False)
 
 
-def test_no_network(
-    serve: Any, good: bytes, bundle: Bundle, cache: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_no_network(serve: Any, good: bytes, bundle: Bundle, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     serve(good)
     monkeypatch.setenv("PIP_INDEX_URL", "http://user:hunter2@127.0.0.1:1/simple")
     with pytest.raises(WeightsError, match="could not be reached") as caught:

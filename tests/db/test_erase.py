@@ -211,9 +211,7 @@ async def test_one_conversation_can_go_alone(
     assert not store.is_erased(stays.id)
 
 
-async def test_listeners_hear_of_every_conversation(
-    store: Store, make: Make, engine: AsyncEngine, person: str
-) -> None:
+async def test_listeners_hear_of_every_conversation(store: Store, make: Make, engine: AsyncEngine, person: str) -> None:
     first = await fill(store, make, engine, person, MARK)
     second = make.conversation(person)
     await make.turn(store, second)
@@ -239,9 +237,7 @@ async def test_an_erasure_that_fails_erases_nothing(
     assert not store.is_erased(thread)
 
 
-async def test_the_export_has_everything(
-    store: Store, make: Make, engine: AsyncEngine, person: str
-) -> None:
+async def test_the_export_has_everything(store: Store, make: Make, engine: AsyncEngine, person: str) -> None:
     thread = await fill(store, make, engine, person, MARK)
     await store.ensure_participant("other")
     await fill(store, make, engine, "other", "arthur-dent")

@@ -141,7 +141,11 @@ async def test_no_room(full: Store, make: Make, path: Path) -> None:
 async def test_not_a_database(tmp_path: Path) -> None:
     path = tmp_path / "letter.txt"
     path.write_text("Dear reader, this is no database. " * 200)
-    for address in (f"sqlite+aiosqlite:///{path}", f"sqlite+aiosqlite:///{tmp_path}", "sqlite+aiosqlite:////proc/x/a.db"):
+    for address in (
+        f"sqlite+aiosqlite:///{path}",
+        f"sqlite+aiosqlite:///{tmp_path}",
+        "sqlite+aiosqlite:////proc/x/a.db",
+    ):
         with pytest.raises(StoreUnavailable) as caught:
             await upgrade(address)
         assert_tells_nothing(caught.value)
