@@ -33,7 +33,7 @@ from chat_app.live import LiveTurn
 from chat_app.page import Page
 from chat_app.records import TurnRequest
 from chat_app.runtime import current
-from chat_app.turn import run_turn
+from chat_app.turn import run_beside, run_turn
 from db.store import StoreError
 from prompts.records import Persona
 
@@ -228,6 +228,7 @@ async def on_chat_resume(thread: ThreadDict) -> None:
         names,
         messages=messages,
         running=turn.request.message_id if turn else None,
+        country=choices_of(session).country,
     )
     shown = reopen.cards(replies) if choices_of(session).live_scores else {}
     elements = [reopen.card_element(thread["id"], reply_id, props) for reply_id, props in shown.items()]
@@ -267,13 +268,14 @@ async def on_message(message: cl.Message) -> None:
     """Answer one message, and return when the page shows the answer's end."""
     session, page = here(), current()
     persona = persona_of(session)
-    if persona is None:
-        await say(NO_PERSONA)
-        return
     running = page.hub.running(session.thread_id)
-    if not _is_uuid(session.thread_id) or (running and running.request.participant_id != participant_of(session)):
-        await say(NOT_YOURS)
-        return
+    foreign = running is not None and running.request.participant_id != participant_of(session)
+    why: str | None = None
+    if persona is None:
+        # Nobody's voice is needed to refuse, or to hand off.
+        persona, why = next(iter(page.services.library.personas.values())), NO_PERSONA
+    if foreign or not _is_uuid(session.thread_id):
+        why = NOT_YOURS
     chosen, services = choices_of(session), page.services
     request = TurnRequest(
         participant_id=participant_of(session),
@@ -289,11 +291,12 @@ async def on_message(message: cl.Message) -> None:
         threshold=chosen.threshold,
         country=chosen.country,
     )
-    turn = page.hub.begin(request, partial(run_turn, services=services))
+    turn = None if why else page.hub.begin(request, partial(run_turn, services=services))
     if turn is None:
-        # Chainlit unlocks the input when this returns, and that must not happen while the other reply is running.
-        await say(wording.BUSY)
-        if running is not None:
+        beside = page.hub.beside(request, partial(run_beside, services=services, why=why or wording.BUSY))
+        await follow(beside, session, keeps=True)
+        if running is not None and not foreign:
+            # Chainlit unlocks the input when this returns, and that must not happen while the other reply is running.
             await follow(running, session, keeps=False)
         return
     await emitter().send_window_message({"heard": "conversation", "id": session.thread_id})

@@ -210,6 +210,13 @@ class Hub:
         turn.start(events, lambda: self._forget(key, turn))
         return turn
 
+    def beside(self, request: TurnRequest, events: Callable[[TurnRequest], Events]) -> LiveTurn:
+        """Start what ends without a reply. It takes nobody's place, and an erasure waits for it like for any turn."""
+        turn = LiveTurn(request)
+        self._open.add(turn)
+        turn.start(events, lambda: self._open.discard(turn))
+        return turn
+
     async def stop(self, conversation_id: str, participant_id: str) -> None:
         """Stop a person's own turn; anybody else's, or none, is left alone."""
         turn = self.running(conversation_id)

@@ -9,8 +9,8 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from chat_app import card
-from chat_app.wording import AVATAR, INTERRUPTED, SYSTEM_AUTHOR, stored_text
+from chat_app import card, safety
+from chat_app.wording import AVATAR, INTERRUPTED, SAFETY_AUTHOR, SYSTEM_AUTHOR, stored_text
 from db.records import DraftStatus, MessageRecord, Outcome, ReplyRecord
 
 Step = dict[str, Any]
@@ -78,12 +78,14 @@ def with_replies(
     *,
     messages: Sequence[MessageRecord] = (),
     running: str | None = None,
+    country: str | None = None,
 ) -> list[Step]:
     """`steps` with every stored message and reply in its place, and each reply in its stored wording.
 
     `messages` is what the person wrote, `replies` is by message id, and `names` gives a persona's author name by id. A
-    message whose turn died gets a note, unless it is `running`, the id of the one being answered now. Only messages are
-    kept of `steps`: other marks of the page are of no use afterwards.
+    message whose turn died gets a note, unless it is `running`, the id of the one being answered now. A crisis whose
+    hand-off the history lost gets it again, with the numbers of `country`. Only messages are kept of `steps`: other
+    marks of the page are of no use afterwards.
     """
     kept = [step | {"parentId": None, "streaming": False} for step in steps if "message" in str(step.get("type"))]
     known = {step["id"] for step in kept}
@@ -92,8 +94,9 @@ def with_replies(
         kept = sorted(kept + lost, key=lambda step: str(step.get("createdAt")))
     replies_by_id = {reply.id: reply for reply in replies.values()}
     dead = _dead(messages, running)
+    crises = {message.id: message for message in messages if message.outcome is Outcome.CRISIS}
     shown: list[Step] = []
-    for step in kept:
+    for step, following in zip(kept, [*kept[1:], {}], strict=True):
         reply = replies_by_id.get(step["id"])
         shown.append(step if reply is None else step | {"output": stored_text(reply), "isError": _broken(reply)})
         missing = replies.get(step["id"])
@@ -108,6 +111,8 @@ def with_replies(
                     error=_broken(missing),
                 )
             )
+        if step["id"] in crises and following.get("name") != SAFETY_AUTHOR:
+            shown.append(_hand_off_step(crises[step["id"]], country))
         if step["id"] in dead:
             note_id = str(uuid.uuid5(uuid.UUID(step["id"]), "interrupted"))
             at = str(step.get("createdAt"))
@@ -118,6 +123,17 @@ def with_replies(
 def _dead(messages: Sequence[MessageRecord], running: str | None) -> set[str]:
     unfinished = (Outcome.INTERRUPTED, Outcome.PENDING)
     return {message.id for message in messages if message.outcome in unfinished and message.id != running}
+
+
+def _hand_off_step(message: MessageRecord, country: str | None) -> Step:
+    step = reply_step(
+        str(uuid.uuid5(uuid.UUID(message.id), "hand-off")),
+        message.conversation_id,
+        author=SAFETY_AUTHOR,
+        text=safety.handoff(country, safety.check(message.text).language),
+        created_at=timestamp(message.created_at),
+    )
+    return step | {"metadata": {"avatarName": SAFETY_AUTHOR}}
 
 
 def _message_step(message: MessageRecord) -> Step:

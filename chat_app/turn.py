@@ -57,11 +57,9 @@ async def run_turn(request: TurnRequest, services: Services) -> AsyncGenerator[T
     request = replace(request, text=readable(request.text))
     verdict = safety.check(request.text)
     if verdict.crisis:
-        try:
-            # The numbers come first: a locked database must not keep them from the person.
-            yield CrisisShown(safety.handoff(request.country, verdict.language))
-        finally:
-            await _open(request, services, Outcome.CRISIS)
+        async with aclosing(_hand_off(request, services, verdict.language)) as events:
+            async for event in events:
+                yield event
         return
 
     if not has_visible(request.text):
@@ -83,6 +81,31 @@ async def run_turn(request: TurnRequest, services: Services) -> AsyncGenerator[T
     async with aclosing(_answer(request, services)) as events:
         async for event in events:
             yield event
+
+
+async def run_beside(request: TurnRequest, services: Services, why: str) -> AsyncGenerator[TurnEvent, None]:
+    """A message that gets no reply, for the reason `why` (a plain sentence): the conversation is busy, say.
+
+    A crisis is handed off all the same, and first. Anything else is written down as refused; no model, no score.
+    """
+    request = replace(request, text=readable(request.text))
+    verdict = safety.check(request.text)
+    if verdict.crisis:
+        async with aclosing(_hand_off(request, services, verdict.language)) as events:
+            async for event in events:
+                yield event
+        return
+    if has_visible(request.text):
+        await _open(request, services, Outcome.REFUSED)
+    yield Refused(why)
+
+
+async def _hand_off(request: TurnRequest, services: Services, language: str | None) -> AsyncGenerator[TurnEvent, None]:
+    try:
+        # The numbers come first: a locked database must not keep them from the person.
+        yield CrisisShown(safety.handoff(request.country, language))
+    finally:
+        await _open(request, services, Outcome.CRISIS)
 
 
 async def _answer(request: TurnRequest, services: Services) -> AsyncGenerator[TurnEvent, None]:

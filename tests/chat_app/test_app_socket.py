@@ -5,34 +5,19 @@ Nothing is patched. What is checked is what a browser is sent and what stands in
 
 import asyncio
 import json
-import os
-import signal
-import sqlite3
 import subprocess
-import sys
 import uuid
-from collections.abc import AsyncIterator, Iterator
-from contextlib import closing
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 from socketio.exceptions import ConnectionError as Refusal
 
-from chat_app.settings import load_settings
-from chat_app.weights import WeightsError, check_weights
-from tests.servers import DONE, ROLE, Script, ScriptedServer, busy, chunk, cut, event, refusal, reply, silence
-from tests.socket_client import SocketPage, Turn, Visitor
+from tests.chat_app.talking import CRISIS, CURT, OUTCOME, WARM, Served, begun, locked, slow
+from tests.servers import DONE, ROLE, Script, busy, chunk, cut, event, refusal, reply, silence
+from tests.socket_client import SocketPage, Visitor
 
-COMMAND = (sys.executable, "-c", "from chat_app.cli import main; main()", "chat")
 ROOT = Path(__file__).parents[2]
-CRISIS = "I want to kill myself"
-WARM = (
-    "I am so sorry that you are going through this. It sounds exhausting, and it makes sense that you feel worn out. "
-    "I am here with you. What would help you most right now?"
-)
-CURT = "Ok. That happens."
 MARKUP = (
     "Hello <b>bold</b> <img src='http://127.0.0.1:9/pixel.png' onerror='window.broken=1'> "
     "<script>window.broken=1</script> ![pixel](http://127.0.0.1:9/pixel.png) and **strong** words."
@@ -40,101 +25,10 @@ MARKUP = (
 HALF_A_PAIR = event('{"choices":[{"index":0,"delta":{"content":"It hurts \\ud83d and I hear you."}}]}')
 
 
-def slow(words: int) -> Script:
-    """`word0 word1 ...`, one every 50 ms."""
-    return reply(" ".join(f"word{n}" for n in range(words)), pause=0.05)
-
-
-@dataclass
-class Served:
-    """A running `heard chat`, its data and its log."""
-
-    url: str
-    data_dir: Path
-    log: Path
-    model: ScriptedServer
-
-    async def settled(self, want: object, sql: str, *values: str) -> None:
-        """Wait until a query gives `want`: the page's history, and a crisis, are written after the page is shown."""
-        for _ in range(100):
-            if self.rows(sql, *values) == want:
-                return
-            await asyncio.sleep(0.05)
-        assert self.rows(sql, *values) == want
-
-    def play(self, *scripts: Script) -> None:
-        """What the model answers from now on: each once, and the last one for ever."""
-        self.model.requests.clear()
-        self.model.scripts = scripts
-
-    def rows(self, sql: str, *values: str) -> list[tuple[Any, ...]]:
-        with closing(sqlite3.connect(self.data_dir / "heard.db")) as database:
-            return database.execute(sql, values).fetchall()
-
-
-@pytest.fixture(scope="module")
-def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    try:
-        check_weights(load_settings().cache_dir)
-    except WeightsError as missing:
-        pytest.skip(str(missing))
-    folder = tmp_path_factory.mktemp("socket")
-    with ScriptedServer() as model, (folder / "log").open("w") as log:
-        (folder / "models.toml").write_text(
-            f'talker = {{ provider = "openai", model = "talker", base_url = "{model.base_url}" }}\n', encoding="utf-8"
-        )
-        process = subprocess.Popen(
-            [*COMMAND, "--port", str(_free_port())],
-            stdout=subprocess.PIPE,
-            stderr=log,
-            text=True,
-            cwd=folder,
-            env={
-                **os.environ,
-                "HEARD_DATA_DIR": str(folder / "data"),
-                "HEARD_FIRST_TOKEN_SECONDS": "15",
-                "HEARD_SAVE_SECONDS": "1",
-            },
-        )
-        try:
-            assert process.stdout
-            first = process.stdout.readline()
-            assert first.startswith("heard is ready at "), (folder / "log").read_text()
-            yield Served(first.removeprefix("heard is ready at ").strip(), folder / "data", folder / "log", model)
-        finally:
-            process.send_signal(signal.SIGINT)
-            process.communicate(timeout=20)
-
-
-def _free_port() -> int:
-    import socket
-
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        return int(listener.getsockname()[1])
-
-
-@pytest.fixture
-async def visitor(served: Served) -> AsyncIterator[Visitor]:
-    served.play(reply(WARM))
-    async with Visitor.agree(served.url) as somebody:
-        yield somebody
-
-
-@pytest.fixture
-async def page(visitor: Visitor) -> AsyncIterator[SocketPage]:
-    async with visitor.page(profile="listener") as opened:
-        await opened.choose(model="talker")
-        yield opened
-
-
-async def begun(page: SocketPage, turn: Turn, pieces: int = 3) -> None:
-    await page.until(lambda: turn.pieces >= pieces)
-
-
 # One message
 
 
-async def test_a_message_is_streamed_scored_and_stored(served: Served, page: SocketPage) -> None:
+async def test_a_message_is_streamed_scored_and_stored(talking: Served, page: SocketPage) -> None:
     turn = await page.send("My week was too much.")
     assert turn.text == WARM
     assert turn.reply["name"] == "Warm supportive listener"
@@ -142,7 +36,7 @@ async def test_a_message_is_streamed_scored_and_stored(served: Served, page: Soc
     assert turn.card["score"]["scored"]
     assert [bar["label"] for bar in turn.card["score"]["bars"]] == ["Cognitive", "Emotional", "Behavioral"]
     assert not turn.reply.get("streaming")  # or the cursor blinks on
-    stored = served.rows(
+    stored = talking.rows(
         "SELECT m.outcome, m.text, r.id, d.text, d.model, s.status, s.cognitive FROM message m "
         "JOIN reply r ON r.message_id = m.id JOIN draft d ON d.reply_id = r.id JOIN score s ON s.draft_id = d.id "
         "WHERE m.id = ?",
@@ -155,8 +49,8 @@ async def test_a_message_is_streamed_scored_and_stored(served: Served, page: Soc
     assert abs(cognitive - float(turn.card["score"]["bars"][0]["shown"])) < 0.06
 
 
-async def test_the_text_arrives_in_pieces_and_the_first_at_once(served: Served, page: SocketPage) -> None:
-    served.play(slow(40))
+async def test_the_text_arrives_in_pieces_and_the_first_at_once(talking: Served, page: SocketPage) -> None:
+    talking.play(slow(40))
     turn = await page.send("Tell me more.", seconds=20)
     assert turn.text.split() == [f"word{n}" for n in range(40)]
     first = next(event.data["output"] for event in turn.events if event.name == "stream_start")
@@ -164,14 +58,14 @@ async def test_the_text_arrives_in_pieces_and_the_first_at_once(served: Served, 
     assert 8 <= turn.pieces <= 30  # 40 words in two seconds, about twelve drawings a second
 
 
-async def test_the_profile_decides_who_answers(served: Served, visitor: Visitor) -> None:
+async def test_the_profile_decides_who_answers(talking: Served, visitor: Visitor) -> None:
     profiles = (await visitor.http.get("/chat/project/settings")).json()["chatProfiles"]
     assert len(profiles) >= 3
     assert all(profile["starters"] for profile in profiles)
     async with visitor.page(profile="study") as page:
         await page.choose(model="talker")
         turn = await page.send("I lost my job.")
-    assert served.model.requests[-1]["messages"] == [
+    assert talking.model.requests[-1]["messages"] == [
         {
             "role": "user",
             "content": "You are an empathetic therapist. "
@@ -180,21 +74,22 @@ async def test_the_profile_decides_who_answers(served: Served, visitor: Visitor)
             "\n- Only provide one response as the therapist.\nPatient: I lost my job.\nTherapist:",
         }
     ]
-    assert served.rows("SELECT persona FROM reply WHERE message_id = ?", turn.message_id) == [("study",)]
+    assert talking.rows("SELECT persona FROM reply WHERE message_id = ?", turn.message_id) == [("study",)]
 
 
-async def test_a_made_up_profile_is_refused(served: Served, visitor: Visitor) -> None:
+async def test_a_made_up_profile_is_refused(talking: Served, visitor: Visitor) -> None:
     async with visitor.page(profile="../../etc/passwd") as page:
         turn = await page.send("hello")
     assert turn.text.startswith("There is no such persona here.")
-    assert served.rows("SELECT count(*) FROM message WHERE id = ?", turn.message_id) == [(0,)]
+    assert talking.rows(OUTCOME, turn.message_id) == [("refused",)]
+    assert talking.model.requests == []
 
 
-async def test_auto_improve_keeps_every_draft_and_shows_the_better_one(served: Served, page: SocketPage) -> None:
+async def test_auto_improve_keeps_every_draft_and_shows_the_better_one(talking: Served, page: SocketPage) -> None:
     await page.choose(model="talker", auto_improve=True, threshold=3.0)
-    served.play(reply(CURT), reply(WARM))
+    talking.play(reply(CURT), reply(WARM))
     turn = await page.send("My friends left me out.")
-    drafts = served.rows(
+    drafts = talking.rows(
         "SELECT d.number, d.text, d.kept, d.guidance FROM draft d JOIN reply r ON r.id = d.reply_id "
         "WHERE r.message_id = ? ORDER BY d.number",
         turn.message_id,
@@ -211,27 +106,27 @@ async def test_auto_improve_keeps_every_draft_and_shows_the_better_one(served: S
     assert any(card["note"] and card["note"].startswith("Writing it again") for card in turn.cards)
 
 
-async def test_without_live_scores_nothing_is_shown_and_all_is_stored(served: Served, page: SocketPage) -> None:
+async def test_without_live_scores_nothing_is_shown_and_all_is_stored(talking: Served, page: SocketPage) -> None:
     await page.choose(model="talker", live_scores=False)
     turn = await page.send("My week was too much.")
     assert turn.cards == []
     scores = "SELECT count(*) FROM score s JOIN draft d ON d.id = s.draft_id JOIN reply r ON r.id = d.reply_id"
-    assert served.rows(f"{scores} WHERE r.message_id = ?", turn.message_id) == [(1,)]
+    assert talking.rows(f"{scores} WHERE r.message_id = ?", turn.message_id) == [(1,)]
 
 
-async def test_the_embedded_model_answers(served: Served, page: SocketPage) -> None:
+async def test_the_embedded_model_answers(talking: Served, page: SocketPage) -> None:
     await page.choose(model="smollm2")
     turn = await page.send("My cat is ill.", seconds=240)
     assert len(turn.text.split()) >= 3
     assert turn.card is not None
-    assert served.rows("SELECT outcome FROM message WHERE id = ?", turn.message_id) == [("answered",)]
+    assert talking.rows(OUTCOME, turn.message_id) == [("answered",)]
 
 
 # What must not be answered
 
 
-async def test_a_crisis_gets_the_hand_off_and_no_model_no_card_no_title(served: Served, visitor: Visitor) -> None:
-    before = len(served.model.requests)
+async def test_a_crisis_gets_the_hand_off_and_no_model_no_card_no_title(talking: Served, visitor: Visitor) -> None:
+    before = len(talking.model.requests)
     async with visitor.page() as page:
         await page.choose(model="talker", country="GB")
         turn = await page.send(CRISIS)
@@ -239,9 +134,9 @@ async def test_a_crisis_gets_the_hand_off_and_no_model_no_card_no_title(served: 
     assert "116 123" in turn.text
     assert turn.cards == []
     assert not any(event.name == "stream_token" for event in turn.events)
-    assert len(served.model.requests) == before
-    await served.settled([("crisis",)], "SELECT outcome FROM message WHERE id = ?", turn.message_id)
-    assert served.rows("SELECT count(*) FROM reply WHERE message_id = ?", turn.message_id) == [(0,)]
+    assert len(talking.model.requests) == before
+    await talking.settled([("crisis",)], OUTCOME, turn.message_id)
+    assert talking.rows("SELECT count(*) FROM reply WHERE message_id = ?", turn.message_id) == [(0,)]
     (thread,) = await visitor.threads()
     assert "kill" not in thread["name"]
     async with visitor.page(thread=thread["id"]) as again:
@@ -249,10 +144,10 @@ async def test_a_crisis_gets_the_hand_off_and_no_model_no_card_no_title(served: 
         assert again.cards == {}
 
 
-async def test_the_country_chosen_at_consent_comes_first(served: Served) -> None:
-    async with Visitor.agree(served.url, country="GB") as british, british.page() as page:
+async def test_the_country_chosen_at_consent_comes_first(talking: Served) -> None:
+    async with Visitor.agree(talking.url, country="GB") as british, british.page() as page:
         assert page.settings["country"] == "GB"
-    async with Visitor.agree(served.url) as anybody, anybody.page() as page:
+    async with Visitor.agree(talking.url) as anybody, anybody.page() as page:
         assert page.settings["country"] == "all"  # never guessed
 
 
@@ -266,22 +161,22 @@ async def test_the_country_chosen_at_consent_comes_first(served: Served) -> None
         ("x" * 20_000, "20,000 characters"),
     ],
 )
-async def test_what_cannot_be_answered_gets_a_sentence(served: Served, page: SocketPage, text: str, said: str) -> None:
-    before = len(served.model.requests)
+async def test_what_cannot_be_answered_gets_a_sentence(talking: Served, page: SocketPage, text: str, said: str) -> None:
+    before = len(talking.model.requests)
     turn = await page.send(text)
     assert said in turn.text
     assert turn.reply["name"] == "heard"
-    assert len(served.model.requests) == before
+    assert len(talking.model.requests) == before
     assert (await page.send("And now?")).text == WARM  # the page goes on
 
 
 @pytest.mark.parametrize(
     "text", ["half \ud83d pair", "nul \x00 byte", "zero\u200bwidth", "\U0001f642" * 50, "\u202eright to left"]
 )
-async def test_odd_characters_are_answered_and_kept(served: Served, page: SocketPage, text: str) -> None:
+async def test_odd_characters_are_answered_and_kept(talking: Served, page: SocketPage, text: str) -> None:
     turn = await page.send(text)
     assert turn.text == WARM
-    ((stored,),) = served.rows("SELECT text FROM message WHERE id = ?", turn.message_id)
+    ((stored,),) = talking.rows("SELECT text FROM message WHERE id = ?", turn.message_id)
     stored.encode("utf-8")
     assert "\x00" not in stored
     async with page.visitor.page(thread=page.thread) as again:
@@ -289,8 +184,8 @@ async def test_odd_characters_are_answered_and_kept(served: Served, page: Socket
         assert again.steps[turn.reply["id"]]["output"] == WARM
 
 
-async def test_markup_in_a_message_and_a_reply_stays_text(served: Served, page: SocketPage) -> None:
-    served.play(reply(MARKUP))
+async def test_markup_in_a_message_and_a_reply_stays_text(talking: Served, page: SocketPage) -> None:
+    talking.play(reply(MARKUP))
     turn = await page.send("<script>alert(1)</script> ![x](http://127.0.0.1:9/p.png)")
     assert "![" not in turn.text
     assert "<script>" in turn.text  # shown as text: the page escapes HTML
@@ -300,24 +195,24 @@ async def test_markup_in_a_message_and_a_reply_stays_text(served: Served, page: 
     assert features["latex"] is False
 
 
-async def test_half_a_pair_from_a_model_is_shown_and_stored(served: Served, page: SocketPage) -> None:
-    served.play(Script((ROLE, HALF_A_PAIR, chunk(finish="stop"), DONE)))
+async def test_half_a_pair_from_a_model_is_shown_and_stored(talking: Served, page: SocketPage) -> None:
+    talking.play(Script((ROLE, HALF_A_PAIR, chunk(finish="stop"), DONE)))
     turn = await page.send("It hurts.")
     turn.text.encode("utf-8")
     assert "I hear you." in turn.text
-    assert served.rows("SELECT outcome FROM message WHERE id = ?", turn.message_id) == [("answered",)]
+    assert talking.rows(OUTCOME, turn.message_id) == [("answered",)]
 
 
 # What breaks
 
 
-async def test_a_reply_cut_in_the_middle_stays_marked_and_unscored(served: Served, page: SocketPage) -> None:
-    served.play(cut("It sounds as if"), reply(WARM))
+async def test_a_reply_cut_in_the_middle_stays_marked_and_unscored(talking: Served, page: SocketPage) -> None:
+    talking.play(cut("It sounds as if"), reply(WARM))
     turn = await page.send("Listen.")
     assert turn.text.startswith("It sounds as if\n\n> This reply broke off.")
     assert turn.reply["isError"]
     assert turn.cards == []
-    stored = served.rows(
+    stored = talking.rows(
         "SELECT m.outcome, d.status, d.text, s.status FROM message m JOIN reply r ON r.message_id = m.id "
         "JOIN draft d ON d.reply_id = r.id LEFT JOIN score s ON s.draft_id = d.id WHERE m.id = ?",
         turn.message_id,
@@ -332,35 +227,33 @@ async def test_a_reply_cut_in_the_middle_stays_marked_and_unscored(served: Serve
     ids=["500", "429", "401", "silent"],
 )
 async def test_a_model_that_fails_gets_a_sentence_without_its_words(
-    served: Served, page: SocketPage, fault: Script
+    talking: Served, page: SocketPage, fault: Script
 ) -> None:
-    served.play(fault)
+    talking.play(fault)
     turn = await page.send("my private words", seconds=60)
     assert turn.reply["isError"]
     assert len(turn.text) > 20
     assert "private words" not in turn.text
     assert "secret detail" not in turn.text
     assert turn.cards == []
-    assert served.rows("SELECT outcome FROM message WHERE id = ?", turn.message_id) == [("broken",)]
+    assert talking.rows(OUTCOME, turn.message_id) == [("broken",)]
 
 
-async def test_a_locked_database_gets_a_sentence_and_the_input_back(served: Served, page: SocketPage) -> None:
+async def test_a_locked_database_gets_a_sentence_and_the_input_back(talking: Served, page: SocketPage) -> None:
     await page.send("First.")
-    with closing(sqlite3.connect(served.data_dir / "heard.db", isolation_level=None)) as other:
-        other.execute("BEGIN IMMEDIATE")
-        before = len(served.model.requests)
+    with locked(talking.data_dir) as other:
+        before = len(talking.model.requests)
         turn = await page.send("While it is locked.", seconds=60)
         assert "not sent to the model" in turn.text
-        assert len(served.model.requests) == before
+        assert len(talking.model.requests) == before
         crisis = await page.send(CRISIS, seconds=60)
         assert crisis.reply["name"] == "heard safety"  # numbers come even then
         other.execute("ROLLBACK")
     assert (await page.send("And after.")).text == WARM
 
 
-async def test_a_crisis_hand_off_does_not_wait_for_the_database(served: Served, page: SocketPage) -> None:
-    with closing(sqlite3.connect(served.data_dir / "heard.db", isolation_level=None)) as other:
-        other.execute("BEGIN IMMEDIATE")
+async def test_a_crisis_hand_off_does_not_wait_for_the_database(talking: Served, page: SocketPage) -> None:
+    with locked(talking.data_dir) as other:
         turn = await page.begin(CRISIS)
         await page.until(lambda: any(step["name"] == "heard safety" for step in page.steps.values()), 0.9)
         other.execute("ROLLBACK")
@@ -370,8 +263,8 @@ async def test_a_crisis_hand_off_does_not_wait_for_the_database(served: Served, 
 # Stop, two tabs, reload, reconnect
 
 
-async def test_stop_keeps_what_had_arrived(served: Served, page: SocketPage) -> None:
-    served.play(slow(200))
+async def test_stop_keeps_what_had_arrived(talking: Served, page: SocketPage) -> None:
+    talking.play(slow(200))
     turn = await page.begin("Tell me more.")
     await begun(page, turn, 3)
     await page.stop()
@@ -381,18 +274,18 @@ async def test_stop_keeps_what_had_arrived(served: Served, page: SocketPage) -> 
     assert not turn.reply.get("streaming")
     assert len(turn.replies) == 1  # no message of Chainlit's own
     assert turn.cards == []
-    rows = served.rows(
+    rows = talking.rows(
         "SELECT m.outcome, d.status FROM message m JOIN reply r ON r.message_id = m.id "
         "JOIN draft d ON d.reply_id = r.id WHERE m.id = ?",
         turn.message_id,
     )
     assert rows == [("stopped", "stopped")]
-    served.play(reply(WARM))
+    talking.play(reply(WARM))
     assert (await page.send("On we go.")).text == WARM
 
 
-async def test_a_second_message_waits_its_turn(served: Served, page: SocketPage) -> None:
-    served.play(slow(40))
+async def test_a_second_message_waits_its_turn(talking: Served, page: SocketPage) -> None:
+    talking.play(slow(40))
     first = await page.begin("Tell me more.")
     await begun(page, first, 2)
     events = first.events
@@ -402,12 +295,13 @@ async def test_a_second_message_waits_its_turn(served: Served, page: SocketPage)
     await page.until(lambda: [event.name for event in second.events].count("task_end") == 2)
     names = [event.name for event in [*events, *second.events]]
     assert "stream_token" not in names[names.index("task_end") :]  # not unlocked while the first was still written
-    assert served.rows("SELECT count(*) FROM message WHERE id = ?", second.message_id) == [(0,)]
-    assert served.rows("SELECT outcome FROM message WHERE id = ?", first.message_id) == [("answered",)]
+    assert talking.rows(OUTCOME, second.message_id) == [("refused",)]
+    assert talking.rows("SELECT count(*) FROM reply WHERE message_id = ?", second.message_id) == [(0,)]
+    assert talking.rows(OUTCOME, first.message_id) == [("answered",)]
 
 
-async def test_a_second_tab_sees_the_running_reply_and_may_stop_it(served: Served, page: SocketPage) -> None:
-    served.play(slow(200))
+async def test_a_second_tab_sees_the_running_reply_and_may_stop_it(talking: Served, page: SocketPage) -> None:
+    talking.play(slow(200))
     turn = await page.begin("Tell me more.")
     await begun(page, turn, 3)
     async with page.visitor.page(thread=page.thread) as tab:
@@ -422,11 +316,11 @@ async def test_a_second_tab_sees_the_running_reply_and_may_stop_it(served: Serve
         await page.end(turn)
         assert tab.steps[reply_id]["output"] == page.steps[reply_id]["output"] == turn.text
         assert not tab.loading
-    assert served.rows("SELECT outcome FROM message WHERE id = ?", turn.message_id) == [("stopped",)]
+    assert talking.rows(OUTCOME, turn.message_id) == [("stopped",)]
 
 
-async def test_a_reload_in_the_middle_shows_the_rest_and_the_card(served: Served, page: SocketPage) -> None:
-    served.play(slow(60))
+async def test_a_reload_in_the_middle_shows_the_rest_and_the_card(talking: Served, page: SocketPage) -> None:
+    talking.play(slow(60))
     turn = await page.begin("Tell me more.")
     await begun(page, turn, 3)
     thread = page.thread
@@ -441,13 +335,13 @@ async def test_a_reload_in_the_middle_shows_the_rest_and_the_card(served: Served
         assert len([s for s in reloaded.steps.values() if s["type"] == "assistant_message"]) == 1
 
 
-async def test_a_closed_tab_s_reply_still_ends_in_the_database(served: Served, page: SocketPage) -> None:
-    served.play(slow(30))
+async def test_a_closed_tab_s_reply_still_ends_in_the_database(talking: Served, page: SocketPage) -> None:
+    talking.play(slow(30))
     turn = await page.begin("Tell me more.")
     await begun(page, turn, 2)
     thread = page.thread
     await page.leave()
-    await served.settled([("answered",)], "SELECT outcome FROM message WHERE id = ?", turn.message_id)
+    await talking.settled([("answered",)], OUTCOME, turn.message_id)
     async with page.visitor.page(thread=thread) as later:
         texts = [step["output"] for step in later.steps.values()]
         assert texts[0] == "Tell me more."
@@ -455,8 +349,8 @@ async def test_a_closed_tab_s_reply_still_ends_in_the_database(served: Served, p
         assert len(later.cards) == 1
 
 
-async def test_a_reconnect_neither_doubles_nor_unlocks_nor_loses(served: Served, page: SocketPage) -> None:
-    served.play(slow(60))
+async def test_a_reconnect_neither_doubles_nor_unlocks_nor_loses(talking: Served, page: SocketPage) -> None:
+    talking.play(slow(60))
     turn = await page.begin("Tell me more.")
     await begun(page, turn, 3)
     await page.reconnect()
@@ -466,12 +360,12 @@ async def test_a_reconnect_neither_doubles_nor_unlocks_nor_loses(served: Served,
     assert len(replies) == 1
     assert replies[0]["output"].split() == [f"word{n}" for n in range(60)]
     assert replies[0]["id"] in page.cards
-    assert served.rows("SELECT count(*) FROM reply r WHERE r.message_id = ?", turn.message_id) == [(1,)]
+    assert talking.rows("SELECT count(*) FROM reply r WHERE r.message_id = ?", turn.message_id) == [(1,)]
 
 
-async def test_a_conversation_opens_again_as_it_was(served: Served, page: SocketPage) -> None:
+async def test_a_conversation_opens_again_as_it_was(talking: Served, page: SocketPage) -> None:
     await page.choose(model="talker", auto_improve=True, threshold=2.9, strategy="chain-of-empathy", country="GB")
-    served.play(reply(CURT), reply(WARM), reply(WARM), cut("It sounds as if"), reply(WARM))
+    talking.play(reply(CURT), reply(WARM), reply(WARM), cut("It sounds as if"), reply(WARM))
     answered = await page.send("It hurts.")
     broken = await page.send("Listen.")
     crisis = await page.send(CRISIS)
@@ -496,7 +390,7 @@ async def test_a_conversation_opens_again_as_it_was(served: Served, page: Socket
 # What a browser may not do
 
 
-async def test_made_up_settings_are_refused_with_a_sentence(served: Served, page: SocketPage) -> None:
+async def test_made_up_settings_are_refused_with_a_sentence(talking: Served, page: SocketPage) -> None:
     for values in ({"model": "gpt-9"}, {"threshold": 99}, {"live_scores": "no"}, {"slot": "A"}, {"country": "ZZ"}):
         page.toasts.clear()
         await page.choose(**values)
@@ -507,7 +401,7 @@ async def test_made_up_settings_are_refused_with_a_sentence(served: Served, page
     await page.close()
     kept = {"auto_improve": False, "strategy": "plain", "threshold": 1.7, "live_scores": True, "country": "all"}
     for _ in range(100):
-        ((metadata,),) = served.rows("SELECT metadata FROM threads WHERE id = ?", page.thread)
+        ((metadata,),) = talking.rows("SELECT metadata FROM threads WHERE id = ?", page.thread)
         if "chat_settings" in metadata:
             break
         await asyncio.sleep(0.05)
@@ -520,20 +414,20 @@ async def test_settings_that_are_none_break_nothing(page: SocketPage, values: An
     assert (await page.send("Are you there?")).text == WARM
 
 
-async def test_settings_changed_while_a_reply_runs_count_from_the_next(served: Served, page: SocketPage) -> None:
-    served.play(slow(30))
+async def test_settings_changed_while_a_reply_runs_count_from_the_next(talking: Served, page: SocketPage) -> None:
+    talking.play(slow(30))
     turn = await page.begin("Tell me more.")
     await begun(page, turn, 2)
-    await page.choose(live_scores=False)
+    await page.choose(model="talker", live_scores=False)
     await page.end(turn)
     assert turn.cards
     assert [event.name for event in turn.events].count("task_end") == 1  # the change did not unlock the input
     assert (await page.send("Next.")).cards == []
 
 
-async def test_another_person_s_conversation_stays_closed(served: Served, page: SocketPage) -> None:
+async def test_another_person_s_conversation_stays_closed(talking: Served, page: SocketPage) -> None:
     await page.send("Private words.")
-    async with Visitor.agree(served.url) as other:
+    async with Visitor.agree(talking.url) as other:
         with pytest.raises(Refusal):
             async with other.page(thread=page.thread):
                 pass
@@ -543,14 +437,14 @@ async def test_another_person_s_conversation_stays_closed(served: Served, page: 
         assert await other.threads() == []
 
 
-async def test_a_message_id_cannot_be_used_twice(served: Served, page: SocketPage) -> None:
+async def test_a_message_id_cannot_be_used_twice(talking: Served, page: SocketPage) -> None:
     first = await page.send("The first words.")
-    async with Visitor.agree(served.url) as other, other.page() as foreign:
+    async with Visitor.agree(talking.url) as other, other.page() as foreign:
         await foreign.choose(model="talker")
         turn = await foreign.send("Other words.", message_id=first.message_id)
         assert WARM not in turn.text
-    assert served.rows("SELECT text FROM message WHERE id = ?", first.message_id) == [("The first words.",)]
-    assert served.rows("SELECT output FROM steps WHERE id = ?", first.message_id) == [("The first words.",)]
+    assert talking.rows("SELECT text FROM message WHERE id = ?", first.message_id) == [("The first words.",)]
+    assert talking.rows("SELECT output FROM steps WHERE id = ?", first.message_id) == [("The first words.",)]
 
 
 @pytest.mark.parametrize(
@@ -569,31 +463,31 @@ async def test_a_malformed_message_does_not_end_the_page(page: SocketPage, messa
     assert (await page.send("Still there?")).text == WARM
 
 
-async def test_a_sent_message_cannot_be_edited(served: Served, page: SocketPage) -> None:
+async def test_a_sent_message_cannot_be_edited(talking: Served, page: SocketPage) -> None:
     turn = await page.send("As it was.")
     await page.emit("edit_message", {"message": {"id": turn.message_id, "output": "changed"}})
     await page.until(lambda: bool(page.toasts))
     assert "cannot be changed" in page.toasts[0]
-    assert served.rows("SELECT output FROM steps WHERE id = ?", turn.message_id) == [("As it was.",)]
+    assert talking.rows("SELECT output FROM steps WHERE id = ?", turn.message_id) == [("As it was.",)]
 
 
 # What stays behind
 
 
-async def test_no_run_marks_and_no_second_copy_of_the_words(served: Served, page: SocketPage) -> None:
+async def test_no_run_marks_and_no_second_copy_of_the_words(talking: Served, page: SocketPage) -> None:
     turn = await page.send("Only once, please.")
     await page.close()
-    await served.settled(
+    await talking.settled(
         [("user_message", "Only once, please.", None), ("assistant_message", turn.text, None)],
         'SELECT type, output, nullif(input, \'\') FROM steps WHERE "threadId" = ? ORDER BY "createdAt"',
         page.thread,
     )
-    assert served.rows("SELECT count(*) FROM elements") == [(0,)]  # cards come from the scores
+    assert talking.rows("SELECT count(*) FROM elements") == [(0,)]  # cards come from the scores
 
 
-def test_the_log_holds_nobody_s_words(served: Served) -> None:
+def test_the_log_holds_nobody_s_words(talking: Served) -> None:
     """Runs last in this file, over all that was written before."""
-    log = served.log.read_text(encoding="utf-8")
+    log = talking.log.read_text(encoding="utf-8")
     for words in ("private words", "Private words", "kill myself", "too much", "secret detail", "While it is locked"):
         assert words not in log
 
