@@ -13,6 +13,7 @@ from chat_app.weights import Weights, check_weights
 from db.engine import create_engine, upgrade
 from db.store import Store
 from prompts.library import PromptLibrary, nearest
+from scorer.hub import encoder_of
 from scorer.score import Scorer, head_folder
 
 
@@ -53,7 +54,8 @@ async def open_services(settings: Settings, weights: Weights | None = None) -> A
     _checked_defaults(settings, dict(specs), library)
     head = head_folder(settings.scorer_head)
     weights = weights or check_weights(settings.cache_dir)
-    scorer = Scorer.load(head, weights.encoder)
+    embedded = weights.encoder
+    scorer = Scorer.load(head, encoder_of(head, lambda: embedded))
     settings.data_dir.mkdir(parents=True, exist_ok=True)
     await upgrade(settings.database)
     database = create_engine(settings.database, lock_seconds=settings.save_seconds)

@@ -11,8 +11,6 @@ from tokenizers import Tokenizer
 from scorer.errors import ScorerError
 from scorer.files import file_sha256, graph_path, read_config
 
-EMBEDDED_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
-"""Of the embedded encoder's `model.safetensors` (all-MiniLM-L6-v2 as published)."""
 WINDOW = 256
 """Tokens (with the two special ones) that the encoder sees at once. The embedded encoder was trained on no longer
 texts."""
@@ -37,8 +35,8 @@ class Encoder:
         """Open the BERT in `folder` (model.safetensors, config.json, tokenizer.json).
 
         `layers` are the layers wanted, 0 being the embeddings. Makes the ONNX graph at the first call. Raises
-        ScorerError if
-        the folder is no BERT, lacks a layer, or if its weights differ from the `sha256` that is asked for.
+        ScorerError if the folder is no BERT, lacks a layer, or if its weights differ from the `sha256` that is asked
+        for.
         """
         found = file_sha256(folder / "model.safetensors")
         if sha256 is not None and found != sha256:

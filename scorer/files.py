@@ -8,6 +8,10 @@ from typing import Any
 
 from scorer.errors import ScorerError
 
+EMBEDDED_NAME = "all-minilm-l6-v2"
+EMBEDDED_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
+"""Of the embedded encoder's `model.safetensors` (all-MiniLM-L6-v2 as published)."""
+
 
 def graph_path(folder: Path, sha256: str, layers: Sequence[int]) -> Path:
     """Where the graph of these weights and layers lies. Other weights or layers give another name, so none is ever

@@ -1,8 +1,7 @@
 """The head at run time: token states in, facets and components out, in numpy.
 
 Every facet has its own query that decides which tokens count (attention pooling, as Lin et al. 2017, eq. 5, with one
-hop a
-facet), so that one warm sentence is not diluted by five plain ones. With token states x (tokens x states):
+hop a facet), so that one warm sentence is not diluted by five plain ones. With token states x (tokens x states):
 
     h = gelu(x P + p)                    tokens x width
     a_f = softmax over tokens of h q_f   tokens
@@ -34,7 +33,7 @@ class HeadFile:
     title: str
     """One line for people."""
     encoder: str
-    """Name of the encoder it was trained on, for people."""
+    """The encoder it was trained on: the embedded one, a Hub name with its commit, or "folder:" and a name."""
     encoder_sha256: str
     """Of that encoder's model.safetensors, 64 hex digits."""
     weights_sha256: str

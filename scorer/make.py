@@ -9,17 +9,16 @@ from typing import Any
 import numpy as np
 from safetensors.numpy import save as save_tensors
 
-from scorer.data import FACETS, Table, labels_csv, shared_examples, tabulate
+from scorer.data import FACETS, FOLDS, Table, shared_examples, tabulate, training_labels
 from scorer.encoder import Encoder
-from scorer.errors import ScorerError
 from scorer.features import Features, compute
 from scorer.files import file_sha256, read_config
 from scorer.head import HeadFile
+from scorer.hub import encoder_name
 from scorer.mixing import fit_mixing
 from scorer.records import COMPONENTS
 from scorer.train import Floats, Prepared, Recipe, fit, folds, predict, prepare, tensors
 
-FOLDS = 5
 PROJECT_WEIGHT = 4.0
 """How much a row of the project's own set counts beside a row of a public one, which are thirty times as many."""
 
@@ -99,7 +98,7 @@ def make_default(
     ]
     file = HeadFile(
         "The default head of heard, for research",
-        encoder_folder.name,
+        encoder_name(encoder_folder, sha256),
         sha256,
         "",
         layers,
@@ -114,18 +113,8 @@ def make_default(
 def make_from_labels(
     labels: Path, encoder_folder: Path, out: Path, cache: Path | None, tell: Tell, command: str
 ) -> Trained:
-    """Train a head on a team's own CSV alone (see `scorer.data.labels_csv`) and write it to `out`, with a card."""
-    examples = labels_csv(labels)
-    table = tabulate(examples, COMPONENTS)
-    if len(set(table.groups)) < FOLDS:
-        raise ScorerError(
-            f"{labels} has replies to {len(set(table.groups))} different messages; at least {FOLDS} are needed."
-        )
-    for index, name in enumerate(COMPONENTS):
-        if np.isnan(table.targets[:, index]).all():
-            raise ScorerError(
-                f"{labels} has no rating in the column {name}. Rate at least some replies on each component."
-            )
+    """Train a head on a team's own CSV alone (see `scorer.data.training_labels`) and write it to `out`, with a card."""
+    table = tabulate(training_labels(labels), COMPONENTS)
     layers = default_layers(encoder_folder)
     recipe = recipe_for(len(table.texts))
     features, sha256 = features_of(table, encoder_folder, layers, cache, tell)
@@ -139,7 +128,7 @@ def make_from_labels(
     }
     file = HeadFile(
         f"A head trained on {labels.name}",
-        encoder_folder.name,
+        encoder_name(encoder_folder, sha256),
         sha256,
         "",
         layers,

@@ -3,7 +3,8 @@
 import json
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, TextIO
 
@@ -25,8 +26,12 @@ HeadOption = Annotated[
     str, typer.Option("--head", help="A head's name, or a path to its folder. Default: the setting scorer_head.")
 ]
 EncoderOption = Annotated[
-    Path | None,
-    typer.Option("--encoder", help="Folder of a BERT encoder. Default: the one that comes from the package index."),
+    str,
+    typer.Option(
+        "--encoder",
+        help="A BERT encoder: its folder, or a name on the Hugging Face Hub such as bert-base-uncased. "
+        "Default: the embedded one, or what the head was trained on.",
+    ),
 ]
 CacheOption = Annotated[
     Path | None,
@@ -51,7 +56,7 @@ def score(
         ),
     ] = False,
     head: HeadOption = "",
-    encoder: EncoderOption = None,
+    encoder: EncoderOption = "",
 ) -> None:
     """Rate a reply's cognitive, emotional and behavioral empathy on 1 to 3."""
     if (text is None) is not jsonl:
@@ -72,7 +77,7 @@ def train(
     shared: Annotated[
         Path | None, typer.Option("--shared", help="Folder with the label sources of the default head (see its card).")
     ] = None,
-    encoder: EncoderOption = None,
+    encoder: EncoderOption = "",
     cache: CacheOption = None,
     force: Annotated[bool, typer.Option("--force", help="Replace the head that is in the folder.")] = False,
 ) -> None:
@@ -83,21 +88,23 @@ def train(
         raise CommandError(f"{out} is a file. Give a folder with --out.")
     if out.is_dir() and any(out.iterdir()) and not force:
         raise CommandError(f"{out} is not empty. Give another folder, or --force to replace the head in it.")
-    from scorer.make import make_default, make_from_labels
-
     if data is not None:
-        from scorer.data import labels_csv
+        from scorer.data import training_labels
 
-        labels_csv(data)  # before anything is fetched or encoded: a fault in line 3 should not take minutes to show
-    folder = encoder or _encoder_folder()
+        training_labels(data)  # before anything is fetched: a fault in line 3 should not take minutes to show
+    with _training():
+        from scorer.make import make_default, make_from_labels
+    folder = _encoder_folder(encoder)
+    # For the head's own record, so without this machine's paths.
+    chosen = f" --encoder {'FOLDER' if Path(encoder).is_dir() else encoder}" if encoder else ""
     with _Progress() as tell:
         if data is not None:
-            make_from_labels(data, folder, out, _cache(cache), tell, f"heard train --data {data.name} --out DIR")
+            command = f"heard train --data {data.name}{chosen} --out DIR"
+            make_from_labels(data, folder, out, _cache(cache), tell, command)
         else:
             assert shared is not None
-            make_default(
-                shared, folder, out, _cache(cache), tell, "heard train --shared DIR --out scorer/heads/default --force"
-            )
+            command = f"heard train --shared DIR{chosen} --out scorer/heads/default --force"
+            make_default(shared, folder, out, _cache(cache), tell, command)
     typer.echo(f"The head is in {out}. Use it by `heard score --head {out}`, or by scorer_head in settings.toml.")
 
 
@@ -110,7 +117,7 @@ def evaluate(
         Path | None, typer.Option("--data", help="Your ratings (CSV as for `heard train`): measures a head on them.")
     ] = None,
     head: HeadOption = "",
-    encoder: EncoderOption = None,
+    encoder: EncoderOption = "",
     cache: CacheOption = None,
     card: Annotated[
         Path | None, typer.Option("--card", help="Write the tables into this card, between its two marks.")
@@ -124,11 +131,12 @@ def evaluate(
 
         typer.echo(on_labels(_open_scorer(head, encoder), data))
         return
-    from scorer.evaluate import evaluate as tables
+    with _training():
+        from scorer.evaluate import evaluate as tables
 
     assert shared is not None
     with _Progress() as tell:
-        text = tables(shared, encoder or _encoder_folder(), _cache(cache), tell)
+        text = tables(shared, _encoder_folder(encoder), _cache(cache), tell)
     if card is not None:
         from scorer.check import write_between_marks
 
@@ -208,7 +216,8 @@ def _bar(value: float) -> str:
     return "█" * filled + "░" * (20 - filled)
 
 
-def _open_scorer(head: str, encoder: Path | None) -> "Scorer":
+def _open_scorer(head: str, encoder: str) -> "Scorer":
+    from scorer.hub import encoder_of
     from scorer.score import Scorer, head_folder
 
     if not head:
@@ -216,10 +225,28 @@ def _open_scorer(head: str, encoder: Path | None) -> "Scorer":
 
         head = load_settings().scorer_head
     folder = head_folder(head)
-    return Scorer.load(folder, encoder or _encoder_folder())
+    return Scorer.load(folder, _encoder_folder(encoder) if encoder else encoder_of(folder, _encoder_folder))
 
 
-def _encoder_folder() -> Path:
+@contextmanager
+def _training() -> Iterator[None]:
+    """Around the imports of the training code: tells a missing library in a sentence."""
+    try:
+        yield
+    except ImportError as error:
+        if (error.name or "").partition(".")[0] not in ("torch", "transformers"):
+            raise
+        raise CommandError(
+            'Training needs torch and transformers: pip install "heard[train]", or make train.'
+        ) from error
+
+
+def _encoder_folder(name: str = "") -> Path:
+    """Folder of the encoder called `name`, or of the embedded one, which is fetched now if need be."""
+    if name:
+        from scorer.hub import encoder_folder
+
+        return encoder_folder(name)
     from chat_app.settings import load_settings
     from chat_app.weights import ENCODER, fetch_bundles
 

@@ -11,9 +11,9 @@ import torch
 from tokenizers import Tokenizer
 from transformers import BertConfig, BertModel
 
-from scorer.encoder import EMBEDDED_SHA256, WINDOW, Encoder
+from scorer.encoder import WINDOW, Encoder
 from scorer.errors import ScorerError
-from scorer.files import file_sha256, graph_path
+from scorer.files import EMBEDDED_SHA256, file_sha256, graph_path
 
 
 def reference(folder: Path, ids: list[int], layers: list[int]) -> np.ndarray:

@@ -1,0 +1,188 @@
+"""An encoder by a Hub name: fetched from a server that speaks the Hub's protocol, and kept in its cache."""
+
+import csv
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+import torch
+from transformers import BertConfig, BertModel
+
+from scorer.data import project_set
+from scorer.errors import ScorerError
+from scorer.files import EMBEDDED_NAME, EMBEDDED_SHA256, file_sha256
+from scorer.head import read_head_file
+from scorer.hub import FILES, encoder_name, encoder_of
+from scorer.records import COMPONENTS
+from scorer.score import HEADS
+
+COMMIT = "0123456789abcdef0123456789abcdef01234567"
+HEARD = "from chat_app.cli import main; main()"
+
+
+@pytest.fixture(scope="module")
+def published(tmp_path_factory: pytest.TempPathFactory, encoder_folder: Path) -> Path:
+    """A small BERT with the embedded encoder's tokenizer, and a file that nobody needs."""
+    folder = tmp_path_factory.mktemp("published")
+    torch.manual_seed(0)
+    config = BertConfig(
+        vocab_size=30522, hidden_size=32, num_hidden_layers=2, num_attention_heads=4, intermediate_size=64,
+        max_position_embeddings=128,
+    )  # fmt: skip
+    BertModel(config).save_pretrained(folder)
+    shutil.copy(encoder_folder / "tokenizer.json", folder)
+    (folder / "pytorch_model.bin").write_bytes(b"never fetched")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def hub(published: Path) -> Iterator[tuple[str, list[str]]]:
+    """A server on loopback with one repository, "team/small-bert", and the paths that were asked of it."""
+    asked: list[str] = []
+    names = [path.name for path in published.iterdir()]
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_HEAD(self) -> None:
+            self.do_GET()
+
+        def do_GET(self) -> None:
+            path = self.path.partition("?")[0]
+            asked.append(path)
+            if path.startswith("/api/models/team/small-bert/tree/"):
+                self.answer(json.dumps([self.entry(name) for name in names]).encode())
+            elif path in ("/api/models/team/small-bert", "/api/models/team/small-bert/revision/main"):
+                siblings = [{"rfilename": name} for name in names]
+                self.answer(json.dumps({"id": "team/small-bert", "sha": COMMIT, "siblings": siblings}).encode())
+            elif path.startswith(f"/team/small-bert/resolve/{COMMIT}/") and path.rpartition("/")[2] in names:
+                self.answer((published / path.rpartition("/")[2]).read_bytes())
+            else:
+                self.send_response(404)
+                self.send_header("X-Error-Code", "RepoNotFound")
+                self.send_header("Content-Length", "0")
+                self.end_headers()
+
+        def entry(self, name: str) -> dict[str, object]:
+            data = (published / name).read_bytes()
+            return {"type": "file", "path": name, "size": len(data), "oid": hashlib.sha1(data).hexdigest()}
+
+        def answer(self, body: bytes) -> None:
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(body)))
+            self.send_header("X-Repo-Commit", COMMIT)
+            self.send_header("ETag", f'"{hashlib.sha256(body).hexdigest()}"')
+            self.end_headers()
+            if self.command == "GET":
+                self.wfile.write(body)
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_port}", asked
+    server.shutdown()
+    server.server_close()
+
+
+def heard(home: Path, endpoint: str, *arguments: str, offline: bool = False) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", HEARD, *arguments],
+        capture_output=True, text=True, timeout=240, check=False,
+        env={**os.environ, "HF_HOME": str(home), "HF_ENDPOINT": endpoint, "HF_HUB_OFFLINE": "1" if offline else "0"},
+    )  # fmt: skip
+
+
+def write_labels(path: Path) -> Path:
+    with path.open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["seeker", "reply", *COMPONENTS])
+        for example in list(project_set())[::14]:
+            writer.writerow([example.seeker, example.reply, *(f"{1 + 2 * example.labels[n]:g}" for n in COMPONENTS)])
+    return path
+
+
+def test_a_head_on_a_hub_encoder_trains_loads_and_works_offline(
+    hub: tuple[str, list[str]], published: Path, tmp_path: Path
+) -> None:
+    endpoint, asked = hub
+    labels, home, head = write_labels(tmp_path / "labels.csv"), tmp_path / "hf", tmp_path / "mine"
+    trained = heard(
+        home, endpoint, "train", "--data", str(labels), "--encoder", "team/small-bert", "--out", str(head),
+        "--cache", str(tmp_path / "states"),
+    )  # fmt: skip
+    assert trained.returncode == 0, trained.stderr
+    assert not any("pytorch_model" in path for path in asked)
+    assert all("team/small-bert" in path for path in asked), "nothing else is asked or told"
+    file = read_head_file(head / "head.toml")
+    assert file.encoder == f"team/small-bert@{COMMIT}"
+    assert file.encoder_sha256 == file_sha256(published / "model.safetensors")
+    assert "--encoder team/small-bert" in file.command
+
+    asked.clear()
+    text = "That sounds hard, and I am sorry."
+    scored = heard(home, endpoint, "score", text, "--head", str(head))
+    assert "Empathy" in scored.stdout, scored.stderr
+    assert not asked, "what is in the cache needs no network"
+    again = heard(home, endpoint, "score", text, "--head", str(head), offline=True)
+    assert again.stdout == scored.stdout
+
+    elsewhere = heard(tmp_path / "other", endpoint, "score", text, "--head", str(head))
+    assert elsewhere.stdout == scored.stdout, elsewhere.stderr
+    lost = heard(tmp_path / "third", endpoint, "score", text, "--head", str(head), offline=True)
+    assert lost.returncode == 2
+    assert "cannot be reached" in lost.stderr
+    assert "Traceback" not in lost.stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "offline", "said"),
+    [
+        ("team/small-bert", True, "cannot be reached"),
+        ("team/no-such-model", False, "no public model of that name"),
+        ("team/small-bert@no-such-branch", False, "no public model of that name"),
+        ("no such name", False, "neither a folder nor a name"),
+        ("./nowhere", False, "no such folder"),
+        ("a/b/c", False, "no such folder"),
+    ],
+)
+def test_an_encoder_that_cannot_be_had_is_one_sentence(
+    hub: tuple[str, list[str]], tmp_path: Path, name: str, offline: bool, said: str
+) -> None:
+    done = heard(tmp_path, hub[0], "score", "That is hard.", "--encoder", name, offline=offline)
+    assert done.returncode == 2
+    assert said in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_no_server_at_all_is_one_sentence(tmp_path: Path) -> None:
+    done = heard(tmp_path, "http://127.0.0.1:9", "score", "That is hard.", "--encoder", "bert-base-uncased")
+    assert done.returncode == 2
+    assert "cannot be reached" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_the_embedded_encoder_is_known_by_its_weights(encoder_folder: Path) -> None:
+    assert encoder_name(encoder_folder, EMBEDDED_SHA256) == EMBEDDED_NAME
+    assert encoder_of(HEADS / "default", lambda: encoder_folder) == encoder_folder
+
+
+def test_an_encoder_from_a_folder_is_found_beside_the_head(tmp_path: Path, published: Path) -> None:
+    head = tmp_path / "head"
+    shutil.copytree(HEADS / "default", head)
+    name, sha256 = encoder_name(published, "f" * 64), "f" * 64
+    assert name == f"folder:{published.name}"
+    text = (head / "head.toml").read_text().replace(EMBEDDED_NAME, name).replace(EMBEDDED_SHA256, sha256)
+    (head / "head.toml").write_text(text)
+    with pytest.raises(ScorerError, match="Put that folder"):
+        encoder_of(head, lambda: tmp_path)
+    (head / "encoder").symlink_to(published)
+    assert encoder_of(head, lambda: tmp_path) == head / "encoder"
+    assert all((head / "encoder" / file).exists() for file in FILES)
