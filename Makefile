@@ -18,13 +18,18 @@ $(VENV)/bin/python:
 
 # A stamp each, so that a second start installs nothing and needs no network.
 $(VENV)/.run: pyproject.toml | $(VENV)/bin/python
-	@echo "Installing heard into $(VENV) (about two gigabytes the first time) ..."
+	@echo "Installing heard into $(VENV) (about 700 MB the first time) ..."
 	@$(BIN)/python -m pip install --disable-pip-version-check -e .
 	@touch $@
 
 $(VENV)/.dev: pyproject.toml | $(VENV)/bin/python
 	@echo "Installing heard and its test tools into $(VENV) ..."
-	@$(BIN)/python -m pip install --disable-pip-version-check -e '.[dev]'
+	@$(BIN)/python -m pip install --disable-pip-version-check -e '.[train,dev]'
+	@touch $@ $(VENV)/.run
+
+$(VENV)/.train: pyproject.toml | $(VENV)/bin/python
+	@echo "Installing heard with torch and transformers into $(VENV) ..."
+	@$(BIN)/python -m pip install --disable-pip-version-check -e '.[train]'
 	@touch $@ $(VENV)/.run
 
 chat: $(VENV)/.run ## install what is missing, fetch the models once, and open the chat on this computer
@@ -39,10 +44,10 @@ test: $(VENV)/.dev ## linter, type checker, every test
 bench: $(VENV)/.dev ## speed, memory and crisis-check figures, as ratios within one run
 	@$(BIN)/python -m tests.bench $(ARGS)
 
-train: $(VENV)/.dev ## train the scorer's default head again: make train ARGS="--shared ../shared/data"
+train: $(VENV)/.train ## train a scorer head: make train ARGS="--data labels.csv --out scorer/heads/mine"
 	@$(BIN)/heard train $(ARGS)
 
-evaluate: $(VENV)/.dev ## the scorer's table of errors with seeds and spread
+evaluate: $(VENV)/.train ## the scorer's table of errors with seeds and spread
 	@$(BIN)/heard evaluate $(ARGS)
 
 format: $(VENV)/.dev ## tidy the code

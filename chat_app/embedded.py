@@ -1,7 +1,7 @@
 """The embedded engine as a LangChain chat model."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import aclosing
 from typing import Any
 
@@ -30,6 +30,8 @@ class EmbeddedChat(BaseChatModel):
     engine: Engine
     max_tokens: int = 640
     temperature: float = 0.7
+    sampling: Mapping[str, float] = {}
+    """Further parameters by llama.cpp's names."""
     seed: int | None = None
     ticket: Ticket | None = None
     """A slot that the caller has already waited for; without one, each call waits in the line by itself."""
@@ -50,7 +52,12 @@ class EmbeddedChat(BaseChatModel):
         for message in wire:
             message["content"] = _without_marks(str(message["content"]))
         items = self.engine.stream(
-            wire, max_tokens=self.max_tokens, temperature=self.temperature, seed=self.seed, ticket=self.ticket
+            wire,
+            max_tokens=self.max_tokens,
+            temperature=self.temperature,
+            sampling=self.sampling,
+            seed=self.seed,
+            ticket=self.ticket,
         )
         async with aclosing(items):
             async for item in items:

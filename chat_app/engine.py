@@ -143,6 +143,7 @@ class Engine:
         *,
         max_tokens: int,
         temperature: float,
+        sampling: Mapping[str, float] | None = None,
         seed: int | None = None,
         ticket: Ticket | None = None,
     ) -> AsyncGenerator[Delta | Done, None]:
@@ -157,6 +158,7 @@ class Engine:
             "messages": list(messages),
             "max_tokens": max_tokens,
             "temperature": temperature,
+            **(sampling or {}),
             "stream": True,
             "stream_options": {"include_usage": True},
             "return_progress": True,  # a callback for each step of reading, where a Stop can take hold

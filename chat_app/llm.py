@@ -157,6 +157,7 @@ class Models:
                 engine=self._own_engine(),
                 max_tokens=max_tokens,
                 temperature=spec.temperature,
+                sampling=spec.sampling,
                 seed=spec.seed,
                 ticket=ticket,
             )
@@ -171,7 +172,7 @@ class Models:
         if self._client is None:
             self._client = httpx2.AsyncClient(timeout=timeout)
         # OpenAI itself has renamed the bound; other servers know it by its old name.
-        bound = {"max_completion_tokens" if spec.base_url in (None, OPENAI_URL) else "max_tokens": max_tokens}
+        bound = "max_completion_tokens" if spec.base_url in (None, OPENAI_URL) else "max_tokens"
         return ChatOpenAI(
             model=spec.model,
             base_url=spec.base_url or OPENAI_URL,
@@ -188,7 +189,7 @@ class Models:
             http_async_client=self._client,
             http_socket_options=(),  # concerns the sync client, which is not used
             openai_proxy="",  # from OPENAI_PROXY it would clash with our client, which knows HTTPS_PROXY
-            extra_body=bound,
+            extra_body={**spec.sampling, bound: max_tokens},
         )
 
 

@@ -22,10 +22,26 @@ BUILT_IN = {
         provider="embedded",
         model="SmolLM2-135M-Instruct",
         label="SmolLM2 135M (on this machine; a small demo model)",
+        # Its makers' own values, and a penalty without which so small a model goes round in circles.
+        temperature=0.2,
+        sampling={"top_p": 0.9, "repeat_penalty": 1.1, "repeat_last_n": 256},
         context_tokens=CONTEXT_TOKENS,
     ),
     "echo": ModelSpec(id="echo", provider="echo", model="echo", label="Echo (repeats you; for developers)"),
 }
+
+SAMPLING = (
+    "top_p",
+    "top_k",
+    "min_p",
+    "typical_p",
+    "repeat_penalty",
+    "repeat_last_n",
+    "repetition_penalty",
+    "frequency_penalty",
+    "presence_penalty",
+)
+"""Names that a server may know beside temperature and seed; an unknown one is a misspelling that it would ignore."""
 
 KEYS = tuple(field.name for field in fields(ModelSpec) if field.name != "id")
 ENVIRONMENT_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -87,11 +103,11 @@ class _Entry:
         self._check_keys(values)
         built_in = BUILT_IN.get(self.name)
         if built_in is not None:
-            taken = sorted(set(values) - {"label", "temperature", "seed"})
+            taken = sorted(set(values) - {"label", "temperature", "seed", "sampling"})
             if taken:
                 raise self.fault(
                     f"this name belongs to a model that comes with heard, whose {taken[0]} is fixed (label, "
-                    "temperature and seed may be set). Give your entry another name."
+                    "temperature, seed and sampling may be set). Give your entry another name."
                 )
             base = built_in
         else:
@@ -179,7 +195,17 @@ class _Entry:
         if "context_tokens" in values:
             most = CONTEXT_TOKENS if values.get("provider") == "embedded" else 10_000_000
             found["context_tokens"] = self._number(values, "context_tokens", 512, most, whole=True)
+        if "sampling" in values:
+            found["sampling"] = self._sampling(values["sampling"])
         return found
+
+    def _sampling(self, values: Any) -> dict[str, float]:
+        if not isinstance(values, Mapping):
+            raise self.fault("sampling must be a table such as { top_p = 0.9 }.")
+        for name in values:
+            if name not in SAMPLING:
+                raise self.fault(f'unknown sampling parameter "{name}". {nearest_name(name, SAMPLING)}')
+        return {name: self._number(values, name, -2, 8192) for name in values}
 
     def _number(self, values: Mapping[str, Any], key: str, least: int, most: int, *, whole: bool = False) -> float:
         value = values[key]

@@ -1,6 +1,7 @@
 """Typed records in flight: what goes into a turn and the events that come out of it."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 from db.records import DraftRecord, ReplyRecord
@@ -26,6 +27,8 @@ class ModelSpec:
     temperature: float = 0.7
     """0..2."""
     seed: int | None = None
+    sampling: Mapping[str, float] = field(default_factory=dict)
+    """Further sampling parameters under the provider's names, such as top_p; stored with each draft."""
     context_tokens: int = 8192
     """Most tokens that prompt and reply may have together."""
 

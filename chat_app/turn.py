@@ -142,7 +142,11 @@ async def _answer(request: TurnRequest, services: Services) -> AsyncGenerator[Tu
 
     reply = made.reply(request)
     assert reply is not None  # _drafts ends without an exception only after a whole draft
-    fault = await _close(request, services, Outcome.ANSWERED, reply)
+    closing = asyncio.ensure_future(_close(request, services, Outcome.ANSWERED, reply))
+    try:
+        fault = await asyncio.shield(closing)
+    except asyncio.CancelledError:
+        fault = await closing  # a Stop that comes while the whole reply is being stored has nothing left to stop
     if fault is None:
         yield Finished(reply, votable=True)
     else:
@@ -214,6 +218,7 @@ class _Made:
                 "model": model.model,
                 "temperature": model.temperature,
                 "seed": model.seed,
+                **model.sampling,
                 "max_tokens": prompt.max_tokens,
             },
             first_token_seconds=None,

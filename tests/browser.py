@@ -47,14 +47,15 @@ async def chromium(viewport: dict[str, int] | None = None, scheme: str = "light"
                 await context.close()
 
 
-async def enter(context: BrowserContext, url: str, *, research: bool = False) -> Page:
+async def enter(context: BrowserContext, url: str, *, research: bool = False, country: str = "") -> Page:
     """Read the notice as a first visitor, agree, and wait until a message can be typed."""
     page = context.pages[0] if context.pages else await context.new_page()
     await page.goto(url)
-    await page.check("input[name=adult]")
-    await page.check("input[name=chat][value=yes]")
-    await page.check(f"input[name=research][value={'yes' if research else 'no'}]")
-    await page.click("button[type=submit]")
+    await page.check("#adult")
+    await page.check("#research" if research else "#research-no")
+    if country:
+        await page.select_option("#country", country)
+    await page.click("#agree")
     await page.wait_for_selector("#chat-input")
     return page
 

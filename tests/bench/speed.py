@@ -98,6 +98,7 @@ async def _straight(server: Any, number: int) -> Seen:
         "messages": [{"role": m.role, "content": m.content} for m in prompt.messages],
         "max_tokens": prompt.max_tokens,
         "temperature": spec.temperature,
+        **spec.sampling,
         "stream": True,
         "stream_options": {"include_usage": True},
     }

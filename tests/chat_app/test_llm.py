@@ -61,13 +61,14 @@ async def ask(models: Models, spec: ModelSpec, prompt: Prompt = PROMPT) -> Outco
 
 async def test_a_whole_reply_streams_with_its_counts(models: Models) -> None:
     with ScriptedServer(servers.reply("That sounds hard.")) as server:
-        text, usage, failure = await ask(models, spec_of(server, temperature=0.3, seed=5))
+        text, usage, failure = await ask(models, spec_of(server, temperature=0.3, seed=5, sampling={"top_p": 0.8}))
     assert (text, usage, failure) == ("That sounds hard.", Usage(7, 3), None)
     (body,) = server.requests
     assert body["messages"] == [
         {"role": "system", "content": "Be kind."}, {"role": "user", "content": f"I feel low, {SECRET}."},
     ]  # fmt: skip
     assert (body["model"], body["temperature"], body["seed"], body["max_tokens"]) == ("scripted", 0.3, 5, 40)
+    assert body["top_p"] == 0.8
     assert body["stream"] is True
 
 

@@ -45,12 +45,16 @@ def test_a_table_will_do_too(tmp_path: Path) -> None:
 
 
 def test_a_built_in_model_may_be_tuned_and_doubled(tmp_path: Path) -> None:
-    load(tmp_path, 'smollm2 = { temperature = 0.2 }\ncalm = { provider = "embedded", temperature = 0 }')
+    load(
+        tmp_path,
+        'smollm2 = { temperature = 0.3, sampling = { top_p = 0.5 } }\ncalm = { provider = "embedded", temperature = 0 }',
+    )
     specs = load_models(tmp_path / "models.toml")
-    assert specs["smollm2"].temperature == 0.2
+    assert specs["smollm2"].temperature == 0.3
+    assert specs["smollm2"].sampling == {"top_p": 0.5}
     assert specs["smollm2"].label == BUILT_IN["smollm2"].label
     assert (specs["calm"].id, specs["calm"].provider, specs["calm"].temperature) == ("calm", "embedded", 0.0)
-    assert BUILT_IN["smollm2"].temperature == 0.7
+    assert BUILT_IN["smollm2"].temperature == 0.2
 
 
 def test_the_example_file_is_good() -> None:
@@ -79,6 +83,9 @@ GOOD = 'provider = "openai", model = "m"'
         (f"a = {{ {GOOD}, temperature = nan }}", "temperature must be a number from 0 to 2"),
         (f"a = {{ {GOOD}, temperature = true }}", "temperature must be a number from 0 to 2"),
         (f'a = {{ {GOOD}, temperature = "0.5" }}', "temperature must be a number from 0 to 2"),
+        (f"a = {{ {GOOD}, sampling = 0.9 }}", "sampling must be a table"),
+        (f"a = {{ {GOOD}, sampling = {{ top_P = 0.9 }} }}", 'unknown sampling parameter "top_P". Did you mean top_p?'),
+        (f'a = {{ {GOOD}, sampling = {{ top_p = "x" }} }}', "top_p must be a number"),
         (f"a = {{ {GOOD}, seed = 1.5 }}", "seed must be a whole number"),
         (f"a = {{ {GOOD}, seed = -1 }}", "seed must be a whole number"),
         (f"a = {{ {GOOD}, context_tokens = 10 }}", "context_tokens must be a whole number"),
