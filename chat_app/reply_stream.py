@@ -19,13 +19,16 @@ class Chunk(Protocol):
     """What a LangChain chat model yields."""
 
     @property
-    def text(self) -> str: ...
+    def text(self) -> str:
+        """What this chunk adds to the reply; may be empty."""
 
     @property
-    def response_metadata(self) -> Mapping[str, Any]: ...
+    def response_metadata(self) -> Mapping[str, Any]:
+        """May hold `finish_reason`, such as "stop" or "length"."""
 
     @property
-    def usage_metadata(self) -> Mapping[str, Any] | None: ...
+    def usage_metadata(self) -> Mapping[str, Any] | None:
+        """May hold `input_tokens` and `output_tokens`."""
 
 
 class ReplyStream:
