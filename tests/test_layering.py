@@ -1,10 +1,9 @@
 """The rooms stay rooms: who may import whom, and which file is the home of which library."""
 
 import ast
+import functools
 import sys
 from pathlib import Path
-
-import pytest
 
 ROOT = Path(__file__).parents[1]
 ROOMS = ("chat_app", "scorer", "prompts", "db")
@@ -55,7 +54,8 @@ LONGEST = 400
 FILES = sorted(path.relative_to(ROOT).as_posix() for room in ROOMS for path in (ROOT / room).rglob("*.py"))
 
 
-def imports(name: str) -> set[str]:
+@functools.cache
+def imports(name: str) -> frozenset[str]:
     """Every module that a file imports, anywhere in it."""
     found: set[str] = set()
     for node in ast.walk(ast.parse((ROOT / name).read_text(encoding="utf-8"))):
@@ -64,57 +64,58 @@ def imports(name: str) -> set[str]:
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{name}:{node.lineno}: relative import"
             found.add(node.module or "")
-    return found
+    return frozenset(found)
+
+
+IMPORTS = [(name, module, module.split(".")[0]) for name in FILES for module in sorted(imports(name))]
+
+
+def lives(name: str, homes: set[str]) -> bool:
+    """Whether a file is one of `homes`, or lies in a folder of them."""
+    return any(name == home or (home.endswith("/") and name.startswith(home)) for home in homes)
 
 
 def test_there_are_files_in_every_room() -> None:
     assert {name.split("/")[0] for name in FILES} == set(ROOMS)
 
 
-@pytest.mark.parametrize("name", FILES)
-def test_a_room_imports_only_what_it_may(name: str) -> None:
-    room = name.split("/")[0]
-    for module in imports(name):
-        top = module.split(".")[0]
-        if top in ROOMS or top == "tests":
-            assert top in MAY_IMPORT[room], f"{name} imports {module}"
+def test_a_room_imports_only_what_it_may() -> None:
+    strays = [
+        f"{name} imports {module}"
+        for name, module, top in IMPORTS
+        if top in {*ROOMS, "tests"} and top not in MAY_IMPORT[name.split("/")[0]]
+    ]
+    assert strays == []
 
 
-@pytest.mark.parametrize("name", FILES)
-def test_a_library_stays_in_its_home(name: str) -> None:
-    for module in imports(name):
-        top = module.split(".")[0]
-        if top in ROOMS or top in sys.stdlib_module_names:
-            continue
-        assert top in HOMES, f"{name} imports {module}, which has no home here yet"
-        assert any(name == home or (home.endswith("/") and name.startswith(home)) for home in HOMES[top]), (
-            f"{name} imports {module}, whose home is {', '.join(sorted(HOMES[top]))}"
-        )
+def test_a_library_stays_in_its_home() -> None:
+    strays = [
+        f"{name} imports {module}, whose home is {', '.join(sorted(HOMES.get(top, {'not named yet'})))}"
+        for name, module, top in IMPORTS
+        if top not in ROOMS and top not in sys.stdlib_module_names and not lives(name, HOMES.get(top, set()))
+    ]
+    assert strays == []
 
 
 def test_every_home_is_lived_in() -> None:
     """A home that its library has left would let it back in unseen."""
-    used = {(module.split(".")[0], name) for name in FILES for module in imports(name)}
     empty = [
         f"{library} in {home}"
         for library, homes in HOMES.items()
-        for home in homes
-        if not any(top == library and name.startswith(home) for top, name in used)
+        for home in sorted(homes)
+        if not any(top == library and lives(name, {home}) for name, _, top in IMPORTS)
     ]
     assert empty == []
 
 
-@pytest.mark.parametrize("name", FILES)
-def test_a_file_is_one_idea(name: str) -> None:
-    assert len((ROOT / name).read_text(encoding="utf-8").splitlines()) <= LONGEST
+def test_a_file_is_one_idea() -> None:
+    lengths = {name: len((ROOT / name).read_text(encoding="utf-8").splitlines()) for name in FILES}
+    assert {name: length for name, length in lengths.items() if length > LONGEST} == {}
 
 
-@pytest.mark.parametrize("name", FILES)
-def test_no_module_takes_the_name_of_another(name: str) -> None:
-    stem = Path(name).stem
-    if stem != "__init__" and name.count("/") == 1:
-        assert stem not in sys.stdlib_module_names
-        assert stem not in ROOMS
+def test_no_module_takes_the_name_of_another() -> None:
+    taken = {*sys.stdlib_module_names, *ROOMS}
+    assert [name for name in FILES if name.count("/") == 1 and Path(name).stem in taken] == []
 
 
 def test_the_rating_path_needs_no_torch() -> None:

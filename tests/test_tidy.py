@@ -1,0 +1,158 @@
+"""The tree as a whole: nothing of one machine in it, nothing broken, nothing unsaid, every library pinned."""
+
+import ast
+import importlib.metadata
+import json
+import re
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).parents[1]
+ROOMS = ("chat_app", "scorer", "prompts", "db")
+LARGEST = 1_000_000
+"""Bytes of one tracked file. Weights of models are fetched, never kept here."""
+# Put together here, so that this file does not find itself.
+MACHINE = re.compile("|".join(f"(?<![\\w.])/{folder}/" for folder in ("work", "root", "home", "Users")))
+REGISTRY = re.compile(r"https?://[^/\s\"']*(pypi|pythonhosted|npmjs|goproxy|proxy\.golang|artifactory|nexus|devpi)")
+
+
+def _tracked() -> list[Path]:
+    try:
+        listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=True).stdout
+    except (FileNotFoundError, subprocess.CalledProcessError):
+        return []
+    return [path for name in listed.decode().split("\0") if name and (path := ROOT / name).is_file()]
+
+
+TRACKED = _tracked()
+TREES = {
+    path: ast.parse(path.read_text(encoding="utf-8")) for room in ROOMS for path in sorted((ROOT / room).rglob("*.py"))
+}
+needs_git = pytest.mark.skipif(not TRACKED, reason="needs a git checkout, to know which files belong to the project")
+
+
+def _name(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
+
+
+def _texts() -> Iterator[tuple[Path, str]]:
+    for path in TRACKED:
+        raw = path.read_bytes()
+        if b"\0" not in raw:
+            yield path, raw.decode("utf-8")
+
+
+@needs_git
+def test_no_path_or_package_host_of_one_machine() -> None:
+    found = [
+        f"{_name(path)}:{number}: {line.strip()[:100]}"
+        for path, text in _texts()
+        for number, line in enumerate(text.splitlines(), 1)
+        # An address on the web may have a folder of such a name.
+        if MACHINE.search(re.sub(r"https?://\S+", "", line)) or REGISTRY.search(line)
+    ]
+    assert found == []
+
+
+def test_the_patterns_find_what_they_look_for() -> None:
+    for text in ('open("/' + 'home/ann/x")', "cd /" + "root/x", "https:" + "//pypi.org/simple"):
+        assert MACHINE.search(text) or REGISTRY.search(text)
+    assert not MACHINE.search("chat_app/pages/home/ and ./work/x")
+
+
+@needs_git
+def test_no_tracked_file_is_large() -> None:
+    assert {_name(path): size for path in TRACKED if (size := path.stat().st_size) > LARGEST} == {}
+
+
+@needs_git
+def test_every_data_file_can_be_read() -> None:
+    read = {
+        ".yaml": lambda text: list(yaml.safe_load_all(text)),
+        ".yml": lambda text: list(yaml.safe_load_all(text)),
+        ".toml": tomllib.loads,
+        ".json": json.loads,
+        ".jsonl": lambda text: [json.loads(line) for line in text.splitlines()],
+    }
+    seen = set()
+    for path in TRACKED:
+        if path.suffix in read:
+            seen.add(path.suffix)
+            try:
+                assert read[path.suffix](path.read_text(encoding="utf-8"))
+            except ValueError as error:
+                pytest.fail(f"{_name(path)}: {error}")
+            except yaml.YAMLError as error:
+                pytest.fail(f"{_name(path)}: {error}")
+    assert seen >= {".yaml", ".toml", ".json", ".jsonl"}
+
+
+def _swallows(handler: ast.ExceptHandler) -> bool:
+    """Whether a handler takes every error there is and does nothing with it."""
+    kinds = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
+    wide = any(
+        kind is None or (isinstance(kind, ast.Name) and kind.id in ("Exception", "BaseException")) for kind in kinds
+    )
+    return wide and all(isinstance(step, ast.Pass | ast.Continue) for step in handler.body)
+
+
+def test_no_error_is_swallowed() -> None:
+    handlers = [
+        (path, node) for path, tree in TREES.items() for node in ast.walk(tree) if isinstance(node, ast.ExceptHandler)
+    ]
+    assert len(handlers) > 50
+    assert [f"{_name(path)}:{node.lineno}" for path, node in handlers if _swallows(node)] == []
+
+
+@pytest.mark.parametrize("clause", ["except Exception: pass", "except: pass", "except (OSError, Exception): pass"])
+def test_a_swallowed_error_would_be_seen(clause: str) -> None:
+    tried = ast.parse(f"try:\n    x\n{clause}\n").body[0]
+    assert isinstance(tried, ast.Try)
+    assert _swallows(tried.handlers[0])
+
+
+def _undocumented(tree: ast.Module) -> Iterator[str]:
+    if tree.body and not ast.get_docstring(tree):
+        yield "the module"
+    scopes: list[ast.Module | ast.ClassDef] = [tree]
+    while scopes:
+        for node in scopes.pop().body:
+            if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef) and not node.name.startswith(
+                "_"
+            ):
+                if not ast.get_docstring(node):
+                    yield f"{node.name} (line {node.lineno})"
+                if isinstance(node, ast.ClassDef):
+                    scopes.append(node)
+
+
+def test_everything_public_says_what_it_is() -> None:
+    assert [f"{_name(path)}: {what}" for path, tree in TREES.items() for what in _undocumented(tree)] == []
+
+
+def test_what_says_nothing_would_be_seen() -> None:
+    tree = ast.parse("class Open:\n    def way(self): ...\n    def _hidden(self): ...\n\nasync def go(): ...\n")
+    assert set(_undocumented(tree)) == {"the module", "Open (line 1)", "way (line 2)", "go (line 5)"}
+
+
+def test_every_library_is_pinned() -> None:
+    """What a room imports, pyproject.toml names with one exact version: in the dependencies or in an extra."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    named = [*project["dependencies"], *(one for extra in project["optional-dependencies"].values() for one in extra)]
+    assert [one for one in named if not re.search(r"==\d", one)] == []
+    pinned = {re.split(r"[\[=]", one)[0].lower().replace("_", "-") for one in named}
+    owners = importlib.metadata.packages_distributions()
+    for path, tree in TREES.items():
+        for node in ast.walk(tree):
+            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            if isinstance(node, ast.ImportFrom):
+                names = [node.module or ""]
+            for top in {name.split(".")[0] for name in names} - sys.stdlib_module_names - set(ROOMS):
+                packages = {owner.lower().replace("_", "-") for owner in owners.get(top, [])}
+                assert packages & pinned, f"{_name(path)} imports {top} ({', '.join(packages)}), which is not pinned"
