@@ -153,7 +153,8 @@ def project_set(path: Path = PROJECT_SET) -> Iterator[Example]:
 def labels_csv(path: Path) -> list[Example]:
     """A team's own labels: a CSV with the columns seeker, reply, cognitive, emotional, behavioral.
 
-    Ratings are 1..3; an empty cell is "not rated". Raises ScorerError naming the line of the first fault.
+    Ratings are 1..3; an empty cell is "not rated", and a blank row is passed over. The same reply may be there more
+    than once, as where two people rated it. Raises ScorerError naming the line of the first fault.
     """
     wanted = ("seeker", "reply", *COMPONENTS)
     examples = []
@@ -206,6 +207,13 @@ def _numbered(path: Path, wanted: Sequence[str]) -> Iterator[tuple[int, dict[str
         with path.open(encoding="utf-8-sig", newline="") as file:
             reader = csv.DictReader(file, strict=True)
             found = reader.fieldnames or []
+            if not found:
+                raise ScorerError(f"{path} is empty. Its first line must be {','.join(wanted)}.")
+            if len(found) == 1 and (other := next((sign for sign in ";\t" if sign in found[0]), "")):
+                raise ScorerError(
+                    f"{path}, line 1: the cells are parted by {'semicolons' if other == ';' else 'tabs'}. "
+                    "Save it as CSV with commas."
+                )
             missing = [name for name in wanted if name not in found]
             if missing:
                 raise ScorerError(
@@ -219,11 +227,14 @@ def _numbered(path: Path, wanted: Sequence[str]) -> Iterator[tuple[int, dict[str
             for row in reader:
                 if None in row or None in row.values():
                     raise ScorerError(f"{path}, line {reader.line_num}: this line has not as many cells as line 1.")
-                yield reader.line_num, row
+                if any(cell.strip() for cell in row.values()):  # spreadsheets leave blank rows at the end
+                    yield reader.line_num, row
     except OSError as error:
         raise ScorerError(f"{path} cannot be read ({error.strerror}). Check the path.") from error
-    except (UnicodeDecodeError, csv.Error) as error:
-        raise ScorerError(f"{path} is not a CSV file in UTF-8: {error}.") from error
+    except UnicodeDecodeError as error:
+        raise ScorerError(f'{path} is not in UTF-8. Save it as "CSV UTF-8".') from error
+    except csv.Error as error:
+        raise ScorerError(f"{path}, line {reader.line_num}: this is not CSV ({error}). Mend that line.") from error
 
 
 def _rows(path: Path) -> list[dict[str, str]]:

@@ -21,13 +21,17 @@ __all__ = ["HEADS", "MOST_TOKENS", "Scorer", "ScorerError", "head_folder"]
 
 
 def head_folder(name: str) -> Path:
-    """A head's folder by its name below `scorer/heads/`, or by a path. Raises ScorerError if there is none."""
-    for folder in (HEADS / name, Path(name)):
+    """A head's folder by its name below `scorer/heads/` (here, or of the installed package), or by a path.
+
+    Raises ScorerError if there is none.
+    """
+    here = Path("scorer") / "heads"
+    for folder in (HEADS / name, here / name, Path(name)):
         if (folder / "head.toml").is_file():
             return folder
-    known = ", ".join(sorted(path.parent.name for path in HEADS.glob("*/head.toml"))) or "none"
+    known = ", ".join(sorted({path.parent.name for place in (HEADS, here) for path in place.glob("*/head.toml")}))
     raise ScorerError(
-        f'There is no scorer head "{name}". Heads that come with heard: {known}. A path to a folder works too.'
+        f'There is no scorer head "{name}". There are: {known or "none"}. A path to a head\'s folder works too.'
     )
 
 

@@ -3,6 +3,7 @@
 import csv
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -11,8 +12,9 @@ import psutil
 import pytest
 
 from scorer.data import project_set
+from scorer.errors import ScorerError
 from scorer.records import COMPONENTS
-from scorer.score import HEADS
+from scorer.score import HEADS, head_folder
 
 COMMANDS = "import sys, typer; from chat_app.cli import main; main()"
 
@@ -129,7 +131,7 @@ def test_a_reader_that_leaves_is_no_fault(encoder_folder: Path) -> None:
         (["score"], "Give one text"),
         (["score", "Hi.", "--jsonl"], "Give one text"),
         (["score", "That is hard.", "--head", "nowhere"], 'no scorer head "nowhere"'),
-        (["score", "That is hard.", "--encoder", "nowhere"], "cannot be read"),
+        (["score", "That is hard.", "--encoder", "./nowhere"], "cannot be read"),
         (["train", "--out", "x"], "--data labels.csv"),
         (["train", "--out", "x", "--data", "nowhere.csv"], "nowhere.csv cannot be read"),
         (["train", "--out", str(HEADS / "default"), "--data", "nowhere.csv"], "is not empty"),
@@ -165,10 +167,51 @@ def test_a_head_is_trained_and_used_by_commands(encoder_folder: Path, tmp_path: 
     assert b"| behavioral | 60 |" in measured.stdout, measured.stderr.decode()
 
 
+def test_training_without_its_libraries_is_one_sentence(encoder_folder: Path, tmp_path: Path) -> None:
+    """As after a plain `pip install heard`: scoring works, and so does measuring a head on ratings."""
+    labels = tmp_path / "labels.csv"
+    rows = [f"message {n},That sounds hard.,1,2,{1 + n % 3}" for n in range(6)]
+    labels.write_text("\n".join([",".join(["seeker", "reply", *COMPONENTS]), *rows]))
+    blocked = """
+import sys
+class Blocker:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in ("torch", "transformers"):
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+sys.meta_path.insert(0, Blocker())
+"""
+
+    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-c", blocked + COMMANDS, *arguments],
+            capture_output=True, text=True, timeout=240, check=False,
+        )  # fmt: skip
+
+    said = 'heard: Training needs torch and transformers: pip install "heard[train]", or make train.\n'
+    for arguments in (
+        ["train", "--data", str(labels), "--out", str(tmp_path / "mine")],
+        ["train", "--shared", str(tmp_path), "--out", str(tmp_path / "mine")],
+        ["evaluate", "--shared", str(tmp_path)],
+    ):
+        done = run(*arguments)
+        assert (done.returncode, done.stderr) == (2, said)
+    measured = run("evaluate", "--data", str(labels))
+    assert "| behavioral | 6 |" in measured.stdout, measured.stderr
+
+
+def test_a_head_below_the_working_folder_is_found_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shutil.copytree(HEADS / "default", tmp_path / "scorer" / "heads" / "mine")
+    monkeypatch.chdir(tmp_path)
+    assert (head_folder("mine") / "head.toml").is_file()
+    with pytest.raises(ScorerError, match="There are: default, mine"):
+        head_folder("ours")
+
+
 def test_scoring_imports_neither_torch_nor_the_web_stack() -> None:
     code = (
         "import sys; import chat_app.commands.score; import scorer.score; import chat_app.weights\n"
-        "print(sorted({'torch', 'transformers', 'chainlit', 'langchain', 'onnx', 'sqlalchemy'} & set(sys.modules)))"
+        "heavy = {'torch', 'transformers', 'chainlit', 'langchain', 'onnx', 'sqlalchemy', 'huggingface_hub'}\n"
+        "print(sorted(heavy & set(sys.modules)))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=True)
     assert done.stdout.strip() == "[]"

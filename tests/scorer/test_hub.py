@@ -92,9 +92,11 @@ def hub(published: Path) -> Iterator[tuple[str, list[str]]]:
     server.server_close()
 
 
-def heard(home: Path, endpoint: str, *arguments: str, offline: bool = False) -> subprocess.CompletedProcess[str]:
+def python(
+    home: Path, endpoint: str, code: str, *arguments: str, offline: bool = False
+) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-c", HEARD, *arguments],
+        [sys.executable, "-c", code, *arguments],
         capture_output=True, text=True, timeout=240, check=False,
         env={**os.environ, "HF_HOME": str(home), "HF_ENDPOINT": endpoint, "HF_HUB_OFFLINE": "1" if offline else "0"},
     )  # fmt: skip
@@ -114,8 +116,8 @@ def test_a_head_on_a_hub_encoder_trains_loads_and_works_offline(
 ) -> None:
     endpoint, asked = hub
     labels, home, head = write_labels(tmp_path / "labels.csv"), tmp_path / "hf", tmp_path / "mine"
-    trained = heard(
-        home, endpoint, "train", "--data", str(labels), "--encoder", "team/small-bert", "--out", str(head),
+    trained = python(
+        home, endpoint, HEARD, "train", "--data", str(labels), "--encoder", "team/small-bert", "--out", str(head),
         "--cache", str(tmp_path / "states"),
     )  # fmt: skip
     assert trained.returncode == 0, trained.stderr
@@ -128,45 +130,51 @@ def test_a_head_on_a_hub_encoder_trains_loads_and_works_offline(
 
     asked.clear()
     text = "That sounds hard, and I am sorry."
-    scored = heard(home, endpoint, "score", text, "--head", str(head))
+    scored = python(home, endpoint, HEARD, "score", text, "--head", str(head))
     assert "Empathy" in scored.stdout, scored.stderr
     assert not asked, "what is in the cache needs no network"
-    again = heard(home, endpoint, "score", text, "--head", str(head), offline=True)
+    again = python(home, endpoint, HEARD, "score", text, "--head", str(head), offline=True)
     assert again.stdout == scored.stdout
 
-    elsewhere = heard(tmp_path / "other", endpoint, "score", text, "--head", str(head))
+    elsewhere = python(tmp_path / "other", endpoint, HEARD, "score", text, "--head", str(head))
     assert elsewhere.stdout == scored.stdout, elsewhere.stderr
-    lost = heard(tmp_path / "third", endpoint, "score", text, "--head", str(head), offline=True)
+    lost = python(tmp_path / "third", endpoint, HEARD, "score", text, "--head", str(head), offline=True)
     assert lost.returncode == 2
     assert "cannot be reached" in lost.stderr
     assert "Traceback" not in lost.stderr
 
 
+ONLINE = {
+    "team/no-such-model": "no public model of that name",
+    "team/small-bert@no-such-branch": "no public model of that name",
+    "no such name": "neither a folder nor a name",
+    "./nowhere": "no such folder",
+    "a/b/c": "no such folder",
+}
+
+
 @pytest.mark.parametrize(
-    ("name", "offline", "said"),
-    [
-        ("team/small-bert", True, "cannot be reached"),
-        ("team/no-such-model", False, "no public model of that name"),
-        ("team/small-bert@no-such-branch", False, "no public model of that name"),
-        ("no such name", False, "neither a folder nor a name"),
-        ("./nowhere", False, "no such folder"),
-        ("a/b/c", False, "no such folder"),
-    ],
+    ("endpoint", "said"),
+    [(None, ONLINE), ("http://127.0.0.1:9", {"bert-base-uncased": "cannot be reached"})],  # nobody listens on port 9
 )
 def test_an_encoder_that_cannot_be_had_is_one_sentence(
-    hub: tuple[str, list[str]], tmp_path: Path, name: str, offline: bool, said: str
+    hub: tuple[str, list[str]], tmp_path: Path, endpoint: str | None, said: dict[str, str]
 ) -> None:
-    done = heard(tmp_path, hub[0], "score", "That is hard.", "--encoder", name, offline=offline)
-    assert done.returncode == 2
-    assert said in done.stderr
-    assert "Traceback" not in done.stderr
-
-
-def test_no_server_at_all_is_one_sentence(tmp_path: Path) -> None:
-    done = heard(tmp_path, "http://127.0.0.1:9", "score", "That is hard.", "--encoder", "bert-base-uncased")
-    assert done.returncode == 2
-    assert "cannot be reached" in done.stderr
-    assert "Traceback" not in done.stderr
+    code = """
+import sys
+from scorer.errors import ScorerError
+from scorer.hub import encoder_folder
+for name in sys.argv[1:]:
+    try:
+        print(encoder_folder(name))
+    except ScorerError as error:
+        print(error)
+"""
+    lines = python(tmp_path, endpoint or hub[0], code, *said).stdout.splitlines()
+    assert len(lines) == len(said)
+    for line, part in zip(lines, said.values(), strict=True):
+        assert part in line
+        assert line.endswith(".")
 
 
 def test_the_embedded_encoder_is_known_by_its_weights(encoder_folder: Path) -> None:
