@@ -1,0 +1,67 @@
+"""`make bench`: the figures of the README, measured on this machine in one run. Takes about ten minutes.
+
+python -m tests.bench                 all of them
+python -m tests.bench start speed     only these: start, speed, card, crowd, crisis
+"""
+
+import asyncio
+import subprocess
+import sys
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+from chat_app.settings import Settings
+from chat_app.weights import ensure_weights
+from tests.bench.card import card
+from tests.bench.crowd import crowd
+from tests.bench.served import machine, served
+from tests.bench.speed import speed
+from tests.bench.start import start
+from tests.bench.table import HEADINGS, Row
+
+PARTS = ("start", "speed", "card", "crowd", "crisis")
+CASES = Path(__file__).parents[1] / "safety_cases"
+console = Console()
+
+
+async def measure(parts: list[str]) -> list[Row]:
+    """The rows of every part asked for; each part gets a server of its own, so none inherits another's memory."""
+    weights = ensure_weights(Settings().cache_dir)
+    rows: list[Row] = []
+    for part in parts:
+        with console.status(f"measuring: {part}"):
+            if part == "start":
+                rows += await start()
+            elif part == "speed":
+                with served() as server:
+                    rows += await speed(server, weights)
+            elif part == "card":
+                with served() as server:
+                    rows += await card(server)
+            elif part == "crowd":
+                with served() as server:
+                    rows += await crowd(server)
+    return rows
+
+
+def main() -> int:
+    """Print the table; exit status 1 when a target is missed, so that nobody overlooks it."""
+    parts = sys.argv[1:] or list(PARTS)
+    if set(parts) - set(PARTS):
+        console.print(f"Parts of the bench: {', '.join(PARTS)}.")
+        return 2
+    rows = asyncio.run(measure([part for part in parts if part != "crisis"]))
+    if rows:
+        table = Table(*HEADINGS, title=machine())
+        for row in rows:
+            table.add_row(*row.cells())
+        console.print(table)
+    if "crisis" in parts:
+        subprocess.run([Path(sys.executable).with_name("heard"), "check", "--measure", CASES], check=True)
+    return 0 if all(row.met for row in rows) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
