@@ -1,7 +1,5 @@
 """`heard score`, `heard train` and `heard evaluate`: the scorer on the command line."""
 
-import json
-import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -10,14 +8,14 @@ from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, TextIO
 
 import typer
 
+from chat_app.commands.json_lines import LineError, answer_lines, identity_of
+
 if TYPE_CHECKING:
     from scorer.records import EmpathyScore
     from scorer.score import Scorer
 
 app = typer.Typer()
 
-LONGEST_LINE = 4_000_000
-"""Bytes of a line that are read at most, so that memory stays constant whatever comes in."""
 CANNOT_TELL = (
     "What the numbers cannot tell: whether the reply is true, safe, or right for this person. They read words only."
 )
@@ -157,45 +155,18 @@ def render(result: "EmpathyScore") -> str:
 
 def filter_lines(scorer: "Scorer", source: BinaryIO, out: TextIO) -> int:
     """Answer every line of `source` in order, each flushed at once. Returns 0, or 2 when a line could not be read."""
-    faults = 0
-    try:
-        while line := source.readline(LONGEST_LINE + 1):
-            if len(line) > LONGEST_LINE:
-                while not line.endswith(b"\n") and (line := source.readline(LONGEST_LINE)):
-                    pass
-                answer = _fault(None, f"The line is longer than {LONGEST_LINE} bytes.")
-            elif not line.strip():
-                continue
-            else:
-                answer = _answer(line, scorer)
-            faults += answer["status"] == "error"
-            out.write(json.dumps(answer) + "\n")
-            out.flush()
-    except BrokenPipeError:
-        # The reader has gone (`| head`): point standard output away, so that the flush at exit stays quiet.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
+    faults = answer_lines(source, out, lambda row: _answer(row, scorer), _fault)
     if faults:
         typer.echo(f'{faults} line(s) could not be read; each has the status "error" in the output.', err=True)
     return 2 if faults else 0
 
 
-def _answer(line: bytes, scorer: "Scorer") -> dict[str, Any]:
-    try:
-        row = json.loads(line.decode("utf-8-sig"), parse_constant=_refuse_constant)
-    except UnicodeDecodeError:
-        return _fault(None, "The line is not UTF-8.")
-    except (RecursionError, ValueError):
-        return _fault(None, "The line is not JSON.")
-    if not isinstance(row, dict):
-        return _fault(None, 'A line must be an object with "id", "seeker" and "reply".')
-    identity, seeker, reply = row.get("id"), row.get("seeker"), row.get("reply")
-    if not isinstance(identity, str | int | float | None):
-        return _fault(None, '"id" must be text or a number.')
+def _answer(row: dict[str, Any], scorer: "Scorer") -> dict[str, Any]:
+    identity, seeker, reply = identity_of(row), row.get("seeker"), row.get("reply")
     if not isinstance(reply, str):
-        return _fault(identity, '"reply" is missing or is not text.')
+        raise LineError('"reply" is missing or is not text.', identity)
     if not isinstance(seeker, str | None):
-        return _fault(identity, '"seeker" is not text.')
+        raise LineError('"seeker" is not text.', identity)
     result = scorer.score(seeker or "", reply)
     if result.empathy is None:
         return {"id": identity, "status": result.status.value, "reason": result.reason}
@@ -203,12 +174,8 @@ def _answer(line: bytes, scorer: "Scorer") -> dict[str, Any]:
     return {"id": identity, "status": "scored", **{name: round(getattr(result, name), 4) for name in names}}
 
 
-def _fault(identity: str | int | float | None, reason: str) -> dict[str, Any]:
-    return {"id": identity, "status": "error", "reason": reason}
-
-
-def _refuse_constant(name: str) -> None:
-    raise ValueError(f"{name} is not JSON")
+def _fault(error: LineError) -> dict[str, Any]:
+    return {"id": error.identity, "status": "error", "reason": str(error)}
 
 
 def _bar(value: float) -> str:
