@@ -19,7 +19,7 @@ from scorer.make import Tell, cross_fit, default_layers, features_of, row_weight
 from scorer.measures import auc, mse, spearman
 from scorer.mixing import EPITOME_FACET, fit_mixing
 from scorer.records import COMPONENTS
-from scorer.train import Recipe, folds, prepare
+from scorer.train import Recipe, folds, one_thread, prepare
 
 Floats = np.ndarray[Any, np.dtype[Any]]
 Rows = np.ndarray[Any, np.dtype[np.int64]]
@@ -33,6 +33,7 @@ class Line:
     cells: dict[str, str]
 
 
+@one_thread()
 def evaluate(shared: Path, encoder_folder: Path, cache: Path | None, tell: Tell) -> str:
     """All tables, as Markdown."""
     table = tabulate(shared_examples(shared))

@@ -17,7 +17,7 @@ from scorer.head import HeadFile
 from scorer.hub import encoder_name
 from scorer.mixing import fit_mixing
 from scorer.records import COMPONENTS
-from scorer.train import Floats, Prepared, Recipe, fit, folds, predict, prepare, tensors
+from scorer.train import Floats, Prepared, Recipe, fit, folds, one_thread, predict, prepare, tensors
 
 PROJECT_WEIGHT = 4.0
 """How much a row of the project's own set counts beside a row of a public one, which are thirty times as many."""
@@ -81,6 +81,7 @@ def features_of(
     ), encoder.sha256
 
 
+@one_thread()
 def make_default(
     shared: Path, encoder_folder: Path, out: Path, cache: Path | None, tell: Tell, command: str
 ) -> Trained:
@@ -110,6 +111,7 @@ def make_default(
     return Trained(found, table, facets @ mixing.T + offset)
 
 
+@one_thread()
 def make_from_labels(
     labels: Path, encoder_folder: Path, out: Path, cache: Path | None, tell: Tell, command: str
 ) -> Trained:
