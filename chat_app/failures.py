@@ -2,19 +2,29 @@
 
 import email.utils
 import json
+import sys
 import time
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import httpx2
-import openai
 
 from chat_app.model_files import OPENAI_URL
 from chat_app.records import FailureKind, ModelFailure, ModelSpec
 
-PROVIDER_ERRORS = (
-    openai.OpenAIError, httpx2.HTTPError, httpx2.InvalidURL, httpx2.StreamError, OSError,
+if TYPE_CHECKING:
+    import openai
+
+SERVER_ERRORS = (
+    httpx2.HTTPError, httpx2.InvalidURL, httpx2.StreamError, OSError,
     ValueError, TypeError, AttributeError, LookupError,  # what LangChain raises on an answer that is not the protocol
 )  # fmt: skip
+
+
+def provider_errors() -> tuple[type[Exception], ...]:
+    """What a call to a server may raise. The client's own errors count once it is loaded (see `Models`)."""
+    client = sys.modules.get("openai")
+    return SERVER_ERRORS if client is None else (client.OpenAIError, *SERVER_ERRORS)
 
 
 @dataclass(slots=True)
@@ -29,16 +39,19 @@ class Fault(Exception):
 
 
 def fault_of(error: BaseException, spec: ModelSpec, *, begun: bool) -> Fault:
-    """The fault behind an exception of PROVIDER_ERRORS; `begun` says whether a token had arrived."""
+    """The fault behind an exception of `provider_errors`; `begun` says whether a token had arrived."""
     if isinstance(error, ModelFailure):
         return Fault(error, may_retry=not begun and error.kind is FailureKind.UNREACHABLE)
     if begun:
         return Fault(cut(spec))
-    if isinstance(error, openai.APIStatusError):
-        return _status_fault(error, spec)
-    if isinstance(error, openai.APIError) and not isinstance(error, openai.APIConnectionError):
-        return Fault(_server_error(spec, None), may_retry=True)  # an error event within a stream
-    if isinstance(error, openai.APIConnectionError | httpx2.HTTPError | OSError):
+    if (client := sys.modules.get("openai")) is not None:
+        if isinstance(error, client.APIStatusError):
+            return _status_fault(error, spec)
+        if isinstance(error, client.APIConnectionError):
+            return Fault(_unreachable(spec), may_retry=True)
+        if isinstance(error, client.APIError):
+            return Fault(_server_error(spec, None), may_retry=True)  # an error event within a stream
+    if isinstance(error, httpx2.HTTPError | OSError):
         return Fault(_unreachable(spec), may_retry=True)
     if isinstance(error, json.JSONDecodeError) or type(error) is not ValueError:
         return Fault(
@@ -51,7 +64,7 @@ def fault_of(error: BaseException, spec: ModelSpec, *, begun: bool) -> Fault:
     return Fault(empty(spec))  # LangChain's ValueError for a stream without a single chunk
 
 
-def _status_fault(error: openai.APIStatusError, spec: ModelSpec) -> Fault:
+def _status_fault(error: "openai.APIStatusError", spec: ModelSpec) -> Fault:
     status = error.status_code
     if status in (401, 403):
         return Fault(_bad_key(spec))

@@ -15,7 +15,6 @@ import httpx2
 import langsmith
 from langchain_core.language_models.chat_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
-from langchain_openai import ChatOpenAI
 from pydantic import SecretStr
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception, stop_after_attempt, wait_random_exponential
 
@@ -67,6 +66,8 @@ class Models:
         """`backoff_seconds` scales the pauses between attempts, drawn from 0..1, then 0..2 times it."""
         keep_words_here()
         self.specs = dict(specs)
+        if any(spec.provider == "openai" for spec in self.specs.values()):
+            import langchain_openai  # noqa: F401 - a second of work, so here and not within the first reply
         self._engine = engine
         self._first_token_seconds = first_token_seconds
         self._stall_seconds = stall_seconds
@@ -163,6 +164,8 @@ class Models:
             )
         if spec.provider == "echo":
             return EchoChat(max_tokens=max_tokens)
+        from langchain_openai import ChatOpenAI  # here, so that a chat without servers starts a second sooner
+
         key = "none"  # given explicitly, or the client would send OPENAI_API_KEY to whatever server this is
         if spec.key_env:
             key = os.environ.get(spec.key_env, "").strip()

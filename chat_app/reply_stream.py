@@ -5,7 +5,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from typing import Any, Protocol
 
 from chat_app import failures
-from chat_app.failures import PROVIDER_ERRORS, Fault, fault_of
+from chat_app.failures import Fault, fault_of, provider_errors
 from chat_app.records import Delta, ModelFailure, ModelSpec, Usage
 from chat_app.text import has_visible, readable
 
@@ -45,6 +45,7 @@ class ReplyStream:
     ) -> None:
         self._chunks = chunks
         self._spec = spec
+        self._errors: tuple[type[Exception], ...] = (ModelFailure, *provider_errors())
         self._room = max_tokens * CHARACTERS_PER_TOKEN
         self._first_token_seconds = first_token_seconds
         self._stall_seconds = stall_seconds
@@ -67,7 +68,7 @@ class ReplyStream:
                 if self._whole and limit.expired():
                     raise Fault(failures.empty(self._spec)) from None
                 raise Fault(failures.silent(self._spec, self._first_token_seconds)) from None
-            except (ModelFailure, *PROVIDER_ERRORS) as error:
+            except self._errors as error:
                 raise fault_of(error, self._spec, begun=False) from None
             if text is None:
                 raise Fault(failures.empty(self._spec))
@@ -90,7 +91,7 @@ class ReplyStream:
             try:
                 async with asyncio.timeout_at(deadline):
                     text = await self._next()
-            except (TimeoutError, ModelFailure, *PROVIDER_ERRORS) as error:
+            except self._errors as error:  # a TimeoutError is an OSError, and so one of them
                 if not self._whole:  # else the words are all there, and only the counts were lost
                     raise fault_of(error, self._spec, begun=True) from None
                 break

@@ -4,10 +4,12 @@ import base64
 import hashlib
 import os
 import re
+import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from types import ModuleType
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
@@ -112,6 +114,7 @@ def consent_check(services: Services) -> Callable[[str], Awaitable[bool]]:
 
 def mount_chat(app: FastAPI) -> str:
     """Mount Chainlit at `/chat` and return the Content-Security-Policy that fits its page."""
+    leave_out_telemetry()
     from chainlit.utils import mount_chainlit
 
     mount_chainlit(app=app, target=str(TARGET), path="/chat")
@@ -124,6 +127,17 @@ def mount_chat(app: FastAPI) -> str:
 
     chainlit.server.get_html_template = without_foreign_hosts
     return policy_for(without_foreign_hosts("/chat"))
+
+
+def leave_out_telemetry() -> None:
+    """Keep the telemetry kit out that Chainlit's optional Literal AI client would load.
+
+    It is never used here, could send data away, and costs two seconds and some 60 MB at every start (pandas included).
+    """
+    kit = ModuleType("traceloop.sdk")
+    kit.Traceloop = None  # type: ignore[attr-defined]
+    for name, module in (("traceloop", ModuleType("traceloop")), ("traceloop.sdk", kit)):
+        sys.modules.setdefault(name, module)
 
 
 def clean_page(html: str) -> str:
