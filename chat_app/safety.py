@@ -131,7 +131,11 @@ def handoff(country: str | None, language: str | None = None) -> str:
     parts: list[str] = []
     for text in dict.fromkeys((own, english)):
         parts += [f"### {text.heading}", *text.body]
-    parts += [_numbers(chosen, own) if chosen else _all_numbers(list(by_code.values()), own)]
+    if chosen:
+        # After the first sentences, so that a small screen shows them without scrolling.
+        parts.insert(2, _numbers(chosen, own))
+    else:
+        parts.append(_all_numbers(list(by_code.values()), own))
     links = "; ".join(f"[{name}]({url})" for name, url in directories)
     parts += [f"{own.elsewhere} {links}", own.closing]
     return "\n\n".join(parts) + "\n"

@@ -1,4 +1,4 @@
-// Three things that Chainlit's page has no setting for.
+// What Chainlit's page has no setting for.
 
 // 1. Until a visitor has chosen a theme, follow the system's.
 try {
@@ -19,11 +19,12 @@ window.addEventListener("message", (event) => {
 
 // 3. A page that follows a reply stops short of its card, which comes a moment later, and runs past the beginning of a
 // hand-off, which is what has to be read first.
+const HAND_OFF = '.ai-message:has([alt="Avatar for heard safety"])';
 let cards = 0;
 let handOffs = 0;
-new MutationObserver(() => {
+function keepInView() {
   const allCards = document.querySelectorAll(".hc-card");
-  const allHandOffs = document.querySelectorAll('.ai-message:has([alt="Avatar for heard safety"])');
+  const allHandOffs = document.querySelectorAll(HAND_OFF);
   if (allCards.length > cards) {
     const card = allCards[allCards.length - 1];
     const below = card.getBoundingClientRect().bottom - window.innerHeight;
@@ -37,4 +38,58 @@ new MutationObserver(() => {
   }
   cards = allCards.length;
   handOffs = allHandOffs.length;
-}).observe(document.documentElement, { childList: true, subtree: true });
+}
+
+// 4. Names for buttons that show only a picture.
+const NAMES = {
+  "#sidebar-trigger-button": "Show or hide the list of chats",
+  "#search-chats-button": "Search in your chats",
+  "#new-chat-button": "New chat",
+  "#chat-settings-open-modal": "Settings",
+  "#chat-submit": "Send",
+  "#stop-button": "Stop",
+  "#user-nav-button": "You: menu",
+  "#chat-settings [role=slider]": "Empathy under which a reply is written again",
+};
+function nameButtons() {
+  for (const [button, name] of Object.entries(NAMES)) {
+    for (const found of document.querySelectorAll(button)) label(found, name);
+  }
+  const persona = document.getElementById("chat-profiles");
+  if (persona) label(persona, `Who answers: ${persona.textContent}`);
+}
+function label(element, name) {
+  // Compared each time: the page makes the Stop button out of the Send button.
+  if (element.getAttribute("aria-label") !== name) element.setAttribute("aria-label", name);
+}
+
+// 5. A screen reader hears a reply once, when it is whole, with its score; and a hand-off at once.
+const spoken = document.createElement("div");
+spoken.setAttribute("role", "status");
+spoken.className = "heard-unseen";
+let writing = false;
+function speak() {
+  if (document.body && !spoken.isConnected) document.body.append(spoken);
+  for (const handOff of document.querySelectorAll(HAND_OFF)) {
+    const words = handOff.querySelector(".message-content:not([role])");
+    if (words) words.setAttribute("role", "alert");
+  }
+  const now = document.getElementById("stop-button") !== null;
+  if (writing && !now) setTimeout(speakLast, 300); // the card comes with the end
+  writing = now;
+}
+function speakLast() {
+  const last = [...document.querySelectorAll(".ai-message")].pop();
+  if (!last || last.matches(HAND_OFF)) return;
+  const card = last.querySelector(".hc-card");
+  const parts = [...(last.querySelector(".message-content")?.children ?? [])].filter((part) => !part.contains(card));
+  spoken.textContent = [...parts.map((part) => part.innerText), card?.getAttribute("aria-label") ?? ""].join(" ");
+}
+
+function look() {
+  keepInView();
+  nameButtons();
+  speak();
+}
+look(); // this script may come after the page's last change
+new MutationObserver(look).observe(document.documentElement, { childList: true, subtree: true });

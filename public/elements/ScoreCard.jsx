@@ -49,6 +49,27 @@ function Drafts({ drafts }) {
   );
 }
 
+function Copy() {
+  const [said, setSaid] = useState("Copy reply");
+  if (!navigator.clipboard) return null; // a page without TLS on a foreign host
+  const copy = async (event) => {
+    const card = event.currentTarget.closest(".hc-card");
+    const parts = [...(card.closest(".message-content")?.children ?? [])].filter((part) => !part.contains(card));
+    try {
+      await navigator.clipboard.writeText(parts.map((part) => part.innerText).join("\n\n"));
+      setSaid("Copied");
+    } catch {
+      setSaid("The browser did not allow copying");
+    }
+    setTimeout(() => setSaid("Copy reply"), 2000);
+  };
+  return (
+    <div className="hc-foot">
+      <button type="button" className="hc-toggle" aria-live="polite" onClick={copy}>{said}</button>
+    </div>
+  );
+}
+
 export default function ScoreCard() {
   const { score, improved, note, drafts, limits } = props;
   return (
@@ -65,6 +86,7 @@ export default function ScoreCard() {
       {note ? <p className="hc-note" role="status">{note}</p> : null}
       <Drafts drafts={drafts} />
       {score.scored ? <p className="hc-limits">{limits}</p> : null}
+      <Copy />
     </div>
   );
 }
