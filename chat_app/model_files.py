@@ -1,15 +1,15 @@
 """`models.toml`: which models there are. One entry a model; two come built in."""
 
-import difflib
 import re
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 from chat_app.engine import CONTEXT_TOKENS
+from chat_app.hints import nearest_name
 from chat_app.records import ModelSpec
 
 PROVIDERS = ("embedded", "echo", "openai")
@@ -52,13 +52,6 @@ class ModelsError(Exception):
     """A model entry that cannot be used; `str()` names the file, the entry, the fault and the next step."""
 
     exit_status = 2
-
-
-def nearest_name(name: str, names: Iterable[str]) -> str:
-    """The hint after a wrong name: the nearest right one, or all of them."""
-    known = list(names)
-    nearest = difflib.get_close_matches(name, known, n=1)
-    return f"Did you mean {nearest[0]}?" if nearest else f"There are: {', '.join(known)}."
 
 
 def load_models(path: Path | None) -> dict[str, ModelSpec]:

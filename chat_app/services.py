@@ -7,12 +7,13 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
 from chat_app.embedded import Engine
+from chat_app.hints import nearest_name
 from chat_app.llm import Models, load_models
 from chat_app.settings import Settings, SettingsError
 from chat_app.weights import Weights, check_weights
 from db.engine import create_engine, upgrade
 from db.store import Store
-from prompts.library import PromptLibrary, nearest
+from prompts.library import PromptLibrary
 from scorer.hub import encoder_of
 from scorer.score import Scorer, head_folder
 
@@ -34,12 +35,12 @@ class Services:
 def _checked_defaults(settings: Settings, models: dict[str, object], library: PromptLibrary) -> None:
     if settings.default_model not in models:
         raise SettingsError(
-            f'default_model: no model "{settings.default_model}". {nearest(settings.default_model, set(models))}'
+            f'default_model: no model "{settings.default_model}". {nearest_name(settings.default_model, models)}'
         )
     if settings.default_strategy not in library.strategies:
         raise SettingsError(
             f'default_strategy: no strategy "{settings.default_strategy}". '
-            f"{nearest(settings.default_strategy, library.strategies)}"
+            f"{nearest_name(settings.default_strategy, library.strategies)}"
         )
 
 

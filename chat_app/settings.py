@@ -4,7 +4,6 @@ An unknown key, in the file or as a `HEARD_` variable, is refused with the neare
 setting that is silently ignored is how a study runs under the wrong condition.
 """
 
-import difflib
 import os
 import tomllib
 from pathlib import Path
@@ -13,6 +12,8 @@ from typing import Any
 import platformdirs
 from pydantic import Field, ValidationError, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from chat_app.hints import closest
 
 PREFIX = "HEARD_"
 FILE_NAME = "settings.toml"
@@ -120,7 +121,7 @@ def load_settings(folder: Path | None = None, **overrides: Any) -> Settings:
 
 
 def _nearest(key: str, known: set[str], *, as_variable: bool = False) -> str:
-    match = difflib.get_close_matches(key, sorted(known), n=1)
-    if not match:
+    match = closest(key, known)
+    if match is None:
         return " `heard --help` lists the settings."
-    return f" Did you mean {PREFIX + match[0].upper() if as_variable else match[0]}?"
+    return f" Did you mean {PREFIX + match.upper() if as_variable else match}?"

@@ -1,12 +1,13 @@
-"""Reads the prompt files: personas, strategies, guidance. A developer adds a persona by dropping a file into the
-folder.
+"""Reads the prompt files: personas, strategies, guidance.
 
-Every key is checked: a misspelt field is refused with the file, the fault and the nearest right name, because a
-persona whose `max_tokns` was silently ignored would run a study under the wrong condition.
+A developer adds a persona by dropping a file into the folder. Every key is checked: a misspelt field is refused with
+the file, the fault and the nearest right name, because a persona whose `max_tokns` was silently ignored would run a
+study under the wrong condition.
 """
 
 import difflib
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -61,7 +62,7 @@ class PromptLibrary:
         )
 
 
-def nearest(name: str, known: set[str] | dict[str, Any]) -> str:
+def nearest(name: str, known: Iterable[str]) -> str:
     """A sentence that helps with a misspelt name: the nearest right one, or all of them."""
     match = difflib.get_close_matches(name, sorted(known), n=1)
     return f"Did you mean {match[0]}?" if match else f"Known: {', '.join(sorted(known))}."

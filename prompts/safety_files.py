@@ -5,13 +5,14 @@ nearest right name. `chat_app/safety.py` is what uses them.
 """
 
 import datetime
-import difflib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import yaml
+
+from prompts.library import nearest
 
 FOLDER = Path(__file__).parent / "safety"
 CATEGORIES = ("ideation", "passive", "plan", "attempt", "self_harm", "third_person", "method_question")
@@ -201,7 +202,7 @@ def _lexicon(path: Path) -> Lexicon:
     crisis = {key: _strings(path, f"crisis.{key}", rows) for key, rows in _section(path, data, "crisis").items()}
     for category in crisis:
         if category not in CATEGORIES:
-            raise SafetyFileError(f'{path.name}: unknown category "{category}".{_nearest(category, CATEGORIES)}')
+            raise SafetyFileError(f'{path.name}: unknown category "{category}". {nearest(category, CATEGORIES)}')
     return Lexicon(
         language=_text(path, "the file", data, "language"),
         file=path.name,
@@ -253,7 +254,7 @@ def _keys(path: Path, where: str, row: Any, *, required: Iterable[str], optional
     known = {*required, *optional}
     for key in row:
         if key not in known:
-            raise SafetyFileError(f'{path.name}: {where} has an unknown key "{key}".{_nearest(str(key), known)}')
+            raise SafetyFileError(f'{path.name}: {where} has an unknown key "{key}". {nearest(str(key), known)}')
     for key in required:
         if row.get(key) in (None, "", [], {}):
             raise SafetyFileError(f"{path.name}: {where} needs {key}.")
@@ -277,8 +278,3 @@ def _date(path: Path, where: str, row: Mapping[str, Any]) -> datetime.date:
     if not isinstance(value, datetime.date) or isinstance(value, datetime.datetime):
         raise SafetyFileError(f"{path.name}: {where}: checked must be a date such as 2026-11-28 (got {value!r}).")
     return value
-
-
-def _nearest(key: str, known: Iterable[str]) -> str:
-    match = difflib.get_close_matches(key, sorted(known), n=1)
-    return f" Did you mean {match[0]}?" if match else f" Known: {', '.join(sorted(known))}."

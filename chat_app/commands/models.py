@@ -38,7 +38,8 @@ def try_model(
     max_tokens: Annotated[int, typer.Option(min=1, max=4000, help="Longest reply, in tokens.")] = 200,
 ) -> None:
     """Send one message to a model and stream its reply, without persona, scores or storage."""
-    from chat_app.model_files import ModelsError, load_models, nearest_name
+    from chat_app.hints import nearest_name
+    from chat_app.model_files import ModelsError, load_models
     from chat_app.records import ModelFailure
     from chat_app.settings import load_settings
 

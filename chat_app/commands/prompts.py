@@ -6,8 +6,9 @@ from typing import Annotated
 
 import typer
 
+from chat_app.hints import nearest_name
 from prompts.build import build_prompt
-from prompts.library import PromptFileError, PromptLibrary, nearest
+from prompts.library import PromptFileError, PromptLibrary
 
 app = typer.Typer(help="Check and show personas, strategies and guidance.", no_args_is_help=True)
 
@@ -46,9 +47,9 @@ def show(
     """Print the messages that a model would read, in order, with the prompt's sha256."""
     library = _library(folder)
     if persona not in library.personas:
-        raise PromptFileError(f'No persona "{persona}". {nearest(persona, library.personas)}')
+        raise PromptFileError(f'No persona "{persona}". {nearest_name(persona, library.personas)}')
     if strategy not in library.strategies:
-        raise PromptFileError(f'No strategy "{strategy}". {nearest(strategy, library.strategies)}')
+        raise PromptFileError(f'No strategy "{strategy}". {nearest_name(strategy, library.strategies)}')
     prompt = build_prompt(library.personas[persona], library.strategies[strategy], [], text)
     for message in prompt.messages:
         typer.echo(f"--- {message.role}\n{message.content}")

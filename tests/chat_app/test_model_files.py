@@ -47,7 +47,8 @@ def test_a_table_will_do_too(tmp_path: Path) -> None:
 def test_a_built_in_model_may_be_tuned_and_doubled(tmp_path: Path) -> None:
     load(
         tmp_path,
-        'smollm2 = { temperature = 0.3, sampling = { top_p = 0.5 } }\ncalm = { provider = "embedded", temperature = 0 }',
+        "smollm2 = { temperature = 0.3, sampling = { top_p = 0.5 } }\n"
+        'calm = { provider = "embedded", temperature = 0 }',
     )
     specs = load_models(tmp_path / "models.toml")
     assert specs["smollm2"].temperature == 0.3
