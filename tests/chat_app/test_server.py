@@ -24,8 +24,7 @@ import pytest
 import socketio
 
 from chat_app.server import clean_page, policy_for
-from chat_app.settings import load_settings
-from chat_app.weights import WeightsError, check_weights
+from chat_app.weights import Weights
 
 COMMAND = (sys.executable, "-c", "from chat_app.cli import main; main()", "chat")
 
@@ -64,11 +63,7 @@ def free_port() -> int:
 
 
 @pytest.fixture(scope="module")
-def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    try:
-        check_weights(load_settings().cache_dir)
-    except WeightsError as missing:
-        pytest.skip(str(missing))
+def served(tmp_path_factory: pytest.TempPathFactory, weights: Weights) -> Iterator[Served]:
     folder, port = tmp_path_factory.mktemp("served"), free_port()
     environment = {**os.environ, "HEARD_DATA_DIR": str(folder / "data"), "HEARD_PORT": str(port)}
     process = subprocess.Popen(
