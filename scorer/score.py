@@ -58,7 +58,7 @@ class Scorer:
         English.load()  # here, not within the first reply
         # The head's products are small: with more threads numpy's BLAS mostly waits, and its idle threads spin on the
         # core that the chat model needs. For the whole process, since the libraries know no narrower limit.
-        threadpool_limits(threads, user_api="blas")
+        threadpool_limits(1, user_api="blas")
         scorer = cls(opened, frozen)
         scorer.score("", "Warm up.")
         return scorer

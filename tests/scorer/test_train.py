@@ -2,6 +2,7 @@
 
 import csv
 import itertools
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -17,9 +18,16 @@ from scorer.head import Head, HeadFile
 from scorer.make import make_from_labels, write_head
 from scorer.records import COMPONENTS
 from scorer.score import Scorer
-from scorer.train import Recipe, fit, predict, prepare, tensors
+from scorer.train import Recipe, fit, one_thread, predict, prepare, tensors
 
 RECIPE = Recipe(width=8, basis=12, dropout=0.1, rate=2e-2, epochs=30, batch=16)
+
+
+@pytest.fixture(autouse=True)
+def single_thread() -> Iterator[None]:
+    """As the commands train; on a busy machine it is several times faster too."""
+    with one_thread():
+        yield
 
 
 def toy(rows: int = 120) -> tuple[Features, np.ndarray]:
@@ -112,9 +120,17 @@ def labels(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_a_team_trains_a_head_on_its_own_labels(labels: Path, encoder_folder: Path, tmp_path: Path) -> None:
     out, steps = tmp_path / "mine", []
-    trained = make_from_labels(
-        labels, encoder_folder, out, None, lambda what, done, of: steps.append((what, done, of)), "x"
-    )
+    before = torch.get_num_threads()
+
+    def tell(what: str, done: int, of: int) -> None:
+        # More threads would give other last bits, so the weights would depend on the machine's cores.
+        assert torch.get_num_threads() == 1
+        steps.append((what, done, of))
+
+    torch.set_num_threads(2)
+    trained = make_from_labels(labels, encoder_folder, out, None, tell, "x")
+    assert torch.get_num_threads() == 2
+    torch.set_num_threads(before)
     assert steps[-1][1] == steps[-1][2]
     known = ~np.isnan(trained.table.targets)
     mean = np.nanmean(trained.table.targets, axis=0)
