@@ -117,7 +117,8 @@ class LiveTurn:
 
     async def stop(self) -> None:
         """Stop writing, and return when what had arrived is stored. Harmless on a turn that is over."""
-        if self._task is not None and not self._task.done():
+        # Once only: a second cancellation would cut the wait for the write that the first one has begun.
+        if self._task is not None and not self._task.done() and not self._task.cancelling():
             self._task.cancel()
         await self.wait()
 

@@ -57,7 +57,13 @@ async def open_services(settings: Settings, weights: Weights | None = None) -> A
     weights = weights or check_weights(settings.cache_dir)
     embedded = weights.encoder
     scorer = Scorer.load(head, encoder_of(head, lambda: embedded))
-    settings.data_dir.mkdir(parents=True, exist_ok=True)
+    try:
+        settings.data_dir.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise SettingsError(
+            f"The data folder {settings.data_dir} cannot be made or used ({error.strerror}). "
+            "Make it writable, or set HEARD_DATA_DIR to another folder."
+        ) from None
     await upgrade(settings.database)
     database = create_engine(settings.database, lock_seconds=settings.save_seconds)
     engine = Engine(weights.chat_model)

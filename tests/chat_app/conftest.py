@@ -12,7 +12,8 @@ from tests.socket_client import SocketPage, Visitor
 
 @pytest.fixture(scope="module")
 def talking(tmp_path_factory: pytest.TempPathFactory, weights: Weights) -> Iterator[Served]:
-    with serving(tmp_path_factory.mktemp("socket"), first_token_seconds="4", save_seconds="1") as made:
+    hasty = {"first_token_seconds": "4", "stall_seconds": "4", "save_seconds": "1"}
+    with serving(tmp_path_factory.mktemp("socket"), **hasty) as made:
         yield made
 
 

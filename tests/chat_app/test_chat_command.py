@@ -12,6 +12,8 @@ import pytest
 
 from chat_app.commands.chat import PortError, address_of, listen_on
 from chat_app.logs import WordlessFormatter, kind_and_place
+from chat_app.weights import Weights
+from db.engine import upgrade_sync
 
 COMMAND = (sys.executable, "-c", "from chat_app.cli import main; main()", "chat")
 WORDS = "words of a person"
@@ -51,6 +53,42 @@ def test_an_unknown_setting_is_named_with_the_nearest(tmp_path: Path) -> None:
 
 def test_an_unknown_variable_is_named(tmp_path: Path) -> None:
     assert_one_sentence(run(tmp_path, HEARD_PROT="9000"), "HEARD_PROT", "HEARD_PORT")
+
+
+def test_a_read_only_database_is_named_at_the_start(tmp_path: Path, weights: Weights) -> None:
+    path = tmp_path / "heard.db"
+    upgrade_sync(f"sqlite+aiosqlite:///{path}")
+    read_only = f"sqlite+aiosqlite:///file:{path}?mode=ro&uri=true"
+    done = run(tmp_path, "--port", free_port(), HEARD_DATABASE_URL=read_only)
+    assert_one_sentence(done, "read-only", "writable")
+
+
+def test_a_data_folder_that_cannot_be_used_is_named(tmp_path: Path, weights: Weights) -> None:
+    (tmp_path / "file").write_text("in the way", encoding="utf-8")
+    for folder in ("file", "file/below"):
+        done = run(tmp_path, "--port", free_port(), HEARD_DATA_DIR=folder)
+        assert_one_sentence(done, "data folder file", "HEARD_DATA_DIR")
+
+
+def test_a_damaged_database_is_named(tmp_path: Path, weights: Weights) -> None:
+    (tmp_path / "heard.db").write_bytes(b"not a database " * 100)
+    done = run(tmp_path, "--port", free_port(), HEARD_DATA_DIR=str(tmp_path))
+    assert_one_sentence(done, "The database cannot be opened")
+    assert (tmp_path / "heard.db").read_bytes().startswith(b"not a database")
+
+
+def test_a_damaged_model_file_is_named(tmp_path: Path, weights: Weights) -> None:
+    """With no index to fetch it from again."""
+    (tmp_path / "cache").mkdir()
+    (tmp_path / "cache" / weights.chat_model.name).write_bytes(b"GGUF, or not")
+    offline = {"PIP_INDEX_URL": "http://127.0.0.1:9/", "PIP_NO_INDEX": "1", "PIP_RETRIES": "0"}
+    done = run(tmp_path, "--port", free_port(), HEARD_CACHE_DIR=str(tmp_path / "cache"), **offline)
+    assert (done.returncode, "Traceback" in done.stderr) == (2, False), done.stderr
+
+
+def free_port() -> str:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        return str(listener.getsockname()[1])
 
 
 @pytest.mark.parametrize("port", ["0", "65536", "x"])
