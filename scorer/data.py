@@ -234,9 +234,7 @@ def _numbered(path: Path, wanted: Sequence[str]) -> Iterator[tuple[int, dict[str
     except UnicodeDecodeError as error:
         raise ScorerError(f'{path} is not in UTF-8. Save it as "CSV UTF-8".') from error
     except csv.Error as error:
-        raise ScorerError(
-            f"{path}, after line {reader.line_num}: this is not CSV ({error}). Mend the next row."
-        ) from error
+        raise ScorerError(f"{path}, after line {reader.line_num}: no CSV ({error}). Mend the next row.") from error
 
 
 def _rows(path: Path) -> list[dict[str, str]]:

@@ -44,7 +44,7 @@ def test_ratings_are_read_and_blank_means_not_rated(tmp_path: Path) -> None:
         (HEADER + "a,That is hard.,,,\n", "line 2: no rating"),
         (HEADER + "a,,1,2,3\n", "line 2: this reply cannot be scored. There is no text"),
         (HEADER + "a,lo siento mucho,1,2,3\n", "line 2: this reply cannot be scored. Only English"),
-        (HEADER + 'a,"open quote,1,2,3\n', "after line 1: this is not CSV"),
+        (HEADER + 'a,"open quote,1,2,3\n', "after line 1: no CSV"),
         ("", "is empty. Its first line must be seeker,reply"),
         (HEADER.replace(",", ";") + "a;That is hard.;1;2;3\n", "parted by semicolons"),
         (HEADER.replace(",", "\t") + "a\tThat is hard.\t1\t2\t3\n", "parted by tabs"),
