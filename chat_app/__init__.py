@@ -1,1 +1,12 @@
-"""What a person sees, and one turn of the conversation. Read `turn.py` first."""
+"""What a person sees, and one turn of the conversation. Read `turn.py` first, then by what you want to change:
+
+- a turn: `turn`, `drafts`, `records`, `services`, `settings`, `text`
+- safety: `safety` (the check and the hand-off), `safety_normalise`, `safety_unicode`, `safety_patterns`,
+  `safety_match`, `safety_measure`; the words themselves are in `prompts/safety/`
+- models: `model_files`, `llm`, `reply_stream`, `failures`, `embedded`, `engine`, `waiting_line`, `echo`, `weights`,
+  `bundles`
+- the chat page: `app` (Chainlit), `live`, `bubble`, `page`, `card`, `wording`, `choices`, `panel`, `reopen`,
+  `data_layer`, `history_rows`, `element_files`
+- the server round it: `server`, `gate`, `identity`, `api`, `health`, `logs`, `runtime`, `pages/`
+- the command line: `cli`, `commands/`, `hints`
+"""

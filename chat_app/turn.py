@@ -8,14 +8,13 @@ that could not be written down first.
 
 import asyncio
 import logging
-import time
-import uuid
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 
 from chat_app import safety
+from chat_app.drafts import Drafts
 from chat_app.records import (
     CrisisShown,
     Delta,
@@ -34,11 +33,9 @@ from chat_app.records import (
 )
 from chat_app.services import Services
 from chat_app.text import has_visible, readable
-from db.records import ConversationRecord, DraftRecord, DraftStatus, MessageRecord, Outcome, ReplyRecord, ScoreRecord
+from db.records import ConversationRecord, DraftStatus, MessageRecord, Outcome, ReplyRecord
 from db.store import StoreError
 from prompts.build import build_prompt
-from prompts.records import Prompt
-from scorer.records import EmpathyScore
 
 MOST_DRAFTS = 3
 """The first draft and at most two rewrites."""
@@ -110,7 +107,7 @@ async def _hand_off(request: TurnRequest, services: Services, language: str | No
 
 async def _answer(request: TurnRequest, services: Services) -> AsyncGenerator[TurnEvent, None]:
     """The drafts of one reply, and its end: stored whole, stored as stopped, or stored as broken."""
-    made = _Made()
+    made = Drafts()
     try:
         earlier = await services.store.history(request.conversation_id)
         history = [(item.message, item.reply) for item in earlier]
@@ -131,7 +128,7 @@ async def _answer(request: TurnRequest, services: Services) -> AsyncGenerator[Tu
         made.end(DraftStatus.BROKEN, failure.sentence)
         if not made.complete:
             fault = await _close(request, services, Outcome.BROKEN, made.reply(request))
-            yield Failed(f"{failure.sentence} {fault or ''}".strip(), kept_text=made.drafts[-1].text)
+            yield Failed(f"{failure.sentence} {fault or ''}".strip(), kept_text=made.ended[-1].text)
             return
         # A rewrite that broke costs nothing: the earlier whole draft stands.
     except Exception:
@@ -155,7 +152,7 @@ async def _answer(request: TurnRequest, services: Services) -> AsyncGenerator[Tu
 
 
 async def _drafts(
-    request: TurnRequest, services: Services, history: History, made: "_Made"
+    request: TurnRequest, services: Services, history: History, made: Drafts
 ) -> AsyncGenerator[TurnEvent, None]:
     """Generate, score, and write again while the score is low. Fills `made` as it goes: a Stop loses nothing."""
     guidance: str | None = None
@@ -182,116 +179,13 @@ async def _drafts(
                         made.usage = item
         made.end(DraftStatus.COMPLETE)
         score = await asyncio.get_running_loop().run_in_executor(
-            services.scoring, services.scorer.score, request.text, made.drafts[-1].text
+            services.scoring, services.scorer.score, request.text, made.ended[-1].text
         )
         made.rate(score)
         yield Scored(number, score)
         if not request.auto_improve or score.empathy is None or score.empathy >= request.threshold:
             return
         guidance = score.weakest
-
-
-@dataclass(slots=True)
-class _Made:
-    """What has been generated so far in this turn."""
-
-    drafts: list[DraftRecord] = field(default_factory=list)
-    usage: Usage | None = None
-    _open: DraftRecord | None = None
-    _pieces: list[str] = field(default_factory=list)
-    _began: float = 0.0
-    _first: float | None = None
-
-    def begin(self, request: TurnRequest, prompt: Prompt, number: int, guidance: str | None) -> None:
-        self._pieces, self._first, self.usage, self._began = [], None, None, time.perf_counter()
-        model = request.model
-        self._open = DraftRecord(
-            id=str(uuid.uuid4()),
-            number=number,
-            text="",
-            status=DraftStatus.COMPLETE,
-            kept=False,
-            guidance=guidance,
-            prompt_sha256=prompt.sha256,
-            model=model.id,
-            parameters={
-                "model": model.model,
-                "temperature": model.temperature,
-                "seed": model.seed,
-                **model.sampling,
-                "max_tokens": prompt.max_tokens,
-            },
-            first_token_seconds=None,
-            total_seconds=0.0,
-            prompt_tokens=None,
-            completion_tokens=None,
-            error=None,
-            score=None,
-            created_at=datetime.now(UTC),
-        )
-
-    def add(self, text: str) -> None:
-        if self._first is None:
-            self._first = time.perf_counter() - self._began
-        self._pieces.append(text)
-
-    def end(self, status: DraftStatus, error: str | None = None) -> None:
-        """Turn the open draft, if there is one, into a record."""
-        if self._open is None:
-            return
-        draft = replace(
-            self._open,
-            text=readable("".join(self._pieces)),
-            status=status,
-            first_token_seconds=self._first,
-            total_seconds=time.perf_counter() - self._began,
-            prompt_tokens=self.usage.prompt_tokens if self.usage else None,
-            completion_tokens=self.usage.completion_tokens if self.usage else None,
-            error=error,
-        )
-        self._open = None
-        self.drafts.append(draft)
-
-    def rate(self, score: EmpathyScore) -> None:
-        self.drafts[-1] = replace(self.drafts[-1], score=_score_record(score))
-
-    @property
-    def complete(self) -> list[DraftRecord]:
-        return [draft for draft in self.drafts if draft.status is DraftStatus.COMPLETE]
-
-    def reply(self, request: TurnRequest) -> ReplyRecord | None:
-        """All drafts with the best whole one kept: by Empathy, the earlier on a tie; without a whole one, the last."""
-        if not self.drafts:
-            return None
-        kept = max(self.complete, key=_rank, default=self.drafts[-1])
-        drafts = tuple(replace(draft, kept=draft is kept) for draft in self.drafts)
-        return ReplyRecord(
-            id=request.reply_id,
-            message_id=request.message_id,
-            persona=request.persona.id,
-            strategy=request.strategy.id,
-            drafts=drafts,
-            created_at=drafts[0].created_at,
-        )
-
-
-def _rank(draft: DraftRecord) -> float:
-    # A draft that could not be scored ranks below every score: it is kept only if there is nothing better.
-    return draft.score.empathy if draft.score and draft.score.empathy is not None else 0.0
-
-
-def _score_record(score: EmpathyScore) -> ScoreRecord:
-    return ScoreRecord(
-        status=score.status.value,
-        reason=score.reason,
-        cognitive=score.cognitive,
-        emotional=score.emotional,
-        behavioral=score.behavioral,
-        empathy=score.empathy,
-        head_name=score.head_name,
-        head_sha256=score.head_sha256,
-        encoder_sha256=score.encoder_sha256,
-    )
 
 
 async def _open(request: TurnRequest, services: Services, outcome: Outcome) -> str | None:

@@ -1,0 +1,120 @@
+"""What a turn has generated so far: drafts with their times, counts and scores, and which of them stands in the end."""
+
+import time
+import uuid
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+
+from chat_app.records import TurnRequest, Usage
+from chat_app.text import readable
+from db.records import DraftRecord, DraftStatus, ReplyRecord, ScoreRecord
+from prompts.records import Prompt
+from scorer.records import EmpathyScore
+
+
+@dataclass(slots=True)
+class Drafts:
+    """The generations of one turn, in order. At most one is open; `end` is harmless when none is."""
+
+    ended: list[DraftRecord] = field(default_factory=list)
+    usage: Usage | None = None
+    """Token counts of the open draft, once the model has given them."""
+    _open: DraftRecord | None = None
+    _pieces: list[str] = field(default_factory=list)
+    _began: float = 0.0
+    _first: float | None = None
+
+    def begin(self, request: TurnRequest, prompt: Prompt, number: int, guidance: str | None) -> None:
+        """Open a draft; its times count from here."""
+        self._pieces, self._first, self.usage, self._began = [], None, None, time.perf_counter()
+        model = request.model
+        self._open = DraftRecord(
+            id=str(uuid.uuid4()),
+            number=number,
+            text="",
+            status=DraftStatus.COMPLETE,
+            kept=False,
+            guidance=guidance,
+            prompt_sha256=prompt.sha256,
+            model=model.id,
+            parameters={
+                "model": model.model,
+                "temperature": model.temperature,
+                "seed": model.seed,
+                **model.sampling,
+                "max_tokens": prompt.max_tokens,
+            },
+            first_token_seconds=None,
+            total_seconds=0.0,
+            prompt_tokens=None,
+            completion_tokens=None,
+            error=None,
+            score=None,
+            created_at=datetime.now(UTC),
+        )
+
+    def add(self, text: str) -> None:
+        """Take a piece of the open draft's text."""
+        if self._first is None:
+            self._first = time.perf_counter() - self._began
+        self._pieces.append(text)
+
+    def end(self, status: DraftStatus, error: str | None = None) -> None:
+        """Turn the open draft, if there is one, into a record."""
+        if self._open is None:
+            return
+        draft = replace(
+            self._open,
+            text=readable("".join(self._pieces)),
+            status=status,
+            first_token_seconds=self._first,
+            total_seconds=time.perf_counter() - self._began,
+            prompt_tokens=self.usage.prompt_tokens if self.usage else None,
+            completion_tokens=self.usage.completion_tokens if self.usage else None,
+            error=error,
+        )
+        self._open = None
+        self.ended.append(draft)
+
+    def rate(self, score: EmpathyScore) -> None:
+        """Give the newest draft its score."""
+        self.ended[-1] = replace(self.ended[-1], score=_score_record(score))
+
+    @property
+    def complete(self) -> list[DraftRecord]:
+        """The drafts that came whole."""
+        return [draft for draft in self.ended if draft.status is DraftStatus.COMPLETE]
+
+    def reply(self, request: TurnRequest) -> ReplyRecord | None:
+        """All drafts with the best whole one kept: by Empathy, the earlier on a tie; without a whole one, the last."""
+        if not self.ended:
+            return None
+        kept = max(self.complete, key=_rank, default=self.ended[-1])
+        drafts = tuple(replace(draft, kept=draft is kept) for draft in self.ended)
+        return ReplyRecord(
+            id=request.reply_id,
+            message_id=request.message_id,
+            persona=request.persona.id,
+            strategy=request.strategy.id,
+            drafts=drafts,
+            created_at=drafts[0].created_at,
+        )
+
+
+def _rank(draft: DraftRecord) -> float:
+    # A draft that could not be scored ranks below every score: it is kept only if there is nothing better.
+    return draft.score.empathy if draft.score and draft.score.empathy is not None else 0.0
+
+
+def _score_record(score: EmpathyScore) -> ScoreRecord:
+    return ScoreRecord(
+        status=score.status.value,
+        reason=score.reason,
+        cognitive=score.cognitive,
+        emotional=score.emotional,
+        behavioral=score.behavioral,
+        empathy=score.empathy,
+        head_name=score.head_name,
+        head_sha256=score.head_sha256,
+        encoder_sha256=score.encoder_sha256,
+    )
