@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chat_app import wording
+from chat_app import safety, wording
 from chat_app.bubble import Bubble
 from chat_app.choices import ChoiceError, Choices, Offer, changed, restored
 from chat_app.live import Crashed, Stopped, View
@@ -344,11 +344,19 @@ def message(outcome: Outcome, key: str = MESSAGE_ID) -> MessageRecord:
 
 @pytest.mark.parametrize(
     ("outcome", "noted"),
-    [(Outcome.INTERRUPTED, True), (Outcome.PENDING, True), (Outcome.ANSWERED, False), (Outcome.CRISIS, False)],
+    [(Outcome.INTERRUPTED, True), (Outcome.PENDING, True), (Outcome.ANSWERED, False), (Outcome.REFUSED, False)],
 )
 def test_a_message_whose_turn_died_says_so(outcome: Outcome, noted: bool) -> None:
     shown = with_replies([step(MESSAGE_ID)], "t", {}, {}, messages=[message(outcome)])
     assert [s["output"] for s in shown[1:]] == ["This message was not answered. Please send it again."] * noted
+
+
+def test_a_hand_off_that_the_page_s_history_lost_comes_back_once() -> None:
+    crisis = [message(Outcome.CRISIS)]
+    shown = with_replies([step(MESSAGE_ID), step("later")], "t", {}, {}, messages=crisis, country="GB")
+    assert [s["id"] for s in shown] == [MESSAGE_ID, shown[1]["id"], "later"]
+    assert shown[1]["output"].startswith(safety.handoff("GB", None)[:40])
+    assert [s["id"] for s in with_replies(shown, "t", {}, {}, messages=crisis)] == [s["id"] for s in shown]
 
 
 def test_a_message_that_is_being_answered_is_not_called_dead() -> None:
