@@ -31,18 +31,20 @@ async def measure(parts: list[str]) -> list[Row]:
     weights = ensure_weights(Settings().cache_dir)
     rows: list[Row] = []
     for part in parts:
-        with console.status(f"measuring: {part}"):
-            if part == "start":
-                rows += await start()
-            elif part == "speed":
-                with served() as server:
-                    rows += await speed(server, weights)
-            elif part == "card":
-                with served() as server:
-                    rows += await card(server)
-            elif part == "crowd":
-                with served() as server:
-                    rows += await crowd(server)
+        console.print(f"measuring: {part} ...")
+        if part == "start":
+            new = await start()
+        else:
+            with served() as server:
+                if part == "speed":
+                    new = await speed(server, weights)
+                elif part == "card":
+                    new = await card(server)
+                else:
+                    new = await crowd(server)
+        for row in new:  # at once, so that a run that is broken off has shown what it measured
+            console.print("  " + " | ".join(row.cells()))
+        rows += new
     return rows
 
 

@@ -18,7 +18,7 @@ from tests.bench.table import Row, at_most
 from tests.browser import answered, chromium, enter, say
 from tests.socket_client import Visitor
 
-REPLIES = 15
+REPLIES = 11
 WATCH = """() => {
   window.heardCards = [];
   const note = () => {
