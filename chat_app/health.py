@@ -11,6 +11,9 @@ from db.errors import StoreError
 
 CHECK_SECONDS = 5.0
 """Between two looks at the database."""
+FIRST_PAGE_SECONDS = 3.0
+"""How long the engine waits with its loading, which holds up everything else for a second, so that the first page comes
+before it. A message that is sent sooner starts it by itself."""
 NOBODY = "00000000-0000-0000-0000-000000000000"
 
 log = logging.getLogger(__name__)
@@ -42,6 +45,7 @@ class Health:
             await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _start_engine(self) -> None:
+        await asyncio.sleep(FIRST_PAGE_SECONDS)
         try:
             await self._services.engine.start()
         except Exception as error:  # noqa: BLE001 - a task's boundary: other models still work, and /health tells it
