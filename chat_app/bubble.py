@@ -62,11 +62,11 @@ class Bubble:
             await self.frame.busy()
         if not view.number and not view.ahead:
             return  # nothing has begun: a crisis or a refusal would not be the persona's
+        if self._placed and view.scores:
+            await self._show_live_card(view)  # before the last words, whose drawing it would wait for
         await self._write(view)
         if view.scores:
-            await self._show_card(
-                card.live_props(view.scores, view.texts, view.guidance, rewriting=view.number > max(view.scores))
-            )
+            await self._show_live_card(view)
 
     async def _write(self, view: View) -> None:
         text = reply_text(view)
@@ -81,6 +81,8 @@ class Bubble:
                 await self.frame.more(piece)
         else:
             await self.frame.whole(text)
+            if self._card is None:
+                await self._show_card(card.PENDING)
         self._placed, self._sent = True, text
 
     def _streamed(self, text: str) -> bool:
@@ -100,6 +102,10 @@ class Bubble:
                 await self._show_card(card.live_props(view.scores, view.texts, None, rewriting=False))
             case _:
                 pass
+
+    async def _show_live_card(self, view: View) -> None:
+        rewriting = view.number > max(view.scores)
+        await self._show_card(card.live_props(view.scores, view.texts, view.guidance, rewriting=rewriting))
 
     async def _show_card(self, props: dict[str, Any] | None) -> None:
         if self.cards and props is not None and props != self._card:

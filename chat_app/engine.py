@@ -1,15 +1,18 @@
 """llama.cpp in this process: one engine for every chat, on one thread, answering a few calls at once.
 
-One thread, because two collapse as soon as anything else is busy. Four slots of 2,048 tokens, because a token of
+One thread, because two collapse as soon as anything else is busy, and of low priority: a page, a score or /health is a
+matter of milliseconds and must not wait for a token, while nobody notices a token that waited for them. Four slots of 2,048 tokens, because a token of
 context costs 23 kB (30 layers x 3 heads x 64 numbers x key and value x 2 bytes) whether it is used or not.
 """
 
 import asyncio
 import concurrent.futures
 import logging
+import os
 import secrets
+import sys
 import threading
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -27,6 +30,9 @@ BATCH_TOKENS = 64
 Stop while a prompt is read works within one such step; this model reads no faster in larger steps."""
 PROMPT_CACHE_MB = 64
 """Memory for conversations that lost their slot to another chat, so that their next turn need not be read again."""
+
+NICENESS = 10
+"""Of the engine's own threads: beside one of niceness 0 on the same core they get a tenth of it (sched(7))."""
 
 NATIVE_ERRORS = (RuntimeError, ValueError, TypeError, IndexError, ArithmeticError, OSError, MemoryError)
 """What Cython makes of the exceptions of llama.cpp."""
@@ -234,7 +240,7 @@ class Engine:
     def _start(self) -> _Running:
         with self._starting:
             if self._running is None:
-                self._running = _Running(self._load(), self.line.slots)
+                self._running = _Running(_in_low_priority(self._load), self.line.slots)
             return self._running
 
     def _load(self) -> Any:
@@ -281,3 +287,15 @@ class Engine:
         params.ui = params.endpoint_slots = params.cors_credentials = False
         params.cors_origins = ""
         return params
+
+
+def _in_low_priority(load: Callable[[], Any]) -> Any:
+    """Call `load` in a thread of its own; the threads that it starts inherit its niceness and outlive it."""
+    with concurrent.futures.ThreadPoolExecutor(1, "engine-start", initializer=_lower_priority) as thread:
+        return thread.submit(load).result()
+
+
+def _lower_priority() -> None:
+    # Only Linux has a niceness for each thread; elsewhere this would slow the whole server. It cannot be taken back.
+    if sys.platform == "linux":
+        os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), NICENESS)

@@ -24,11 +24,15 @@ from chat_app.records import (
     TurnEvent,
     TurnRequest,
     Waiting,
+    Whole,
 )
 from scorer.records import EmpathyScore
 
-FLUSH_SECONDS = 0.08
+FLUSH_SECONDS = 0.1
 """Pause between two drawings of growing text. Unpaced, 2,000 tokens kept a browser busy for 32 s."""
+RATING_SECONDS = 0.2
+"""Longest that the last words wait for the score, to be drawn together with it: drawn on their own they would come a
+blink sooner, and the score later, for the want of a free core or because the page is still busy with them."""
 HEARTBEAT_SECONDS = 1.0
 """A follower wakes at least this often, to notice that its browser has reconnected."""
 
@@ -59,7 +63,8 @@ class View:
     version: int = 0
     """Grows with every event."""
     stage: int = 0
-    """Grows with every event that must be drawn at once: all but the second and later tokens of a draft."""
+    """Grows with every event that must be drawn at once: all but the second and later tokens of a draft, and its
+    end."""
     ahead: int = 0
     """Calls that the model serves first; 0 once a draft has its first token."""
     number: int = 0
@@ -68,6 +73,8 @@ class View:
     """Component that the current draft aims at; None for the first."""
     text: str = ""
     """The current draft's text so far."""
+    rating: bool = False
+    """Whether that text is whole and waits for its score."""
     scores: dict[int, EmpathyScore] = field(default_factory=dict)
     """By draft number, as they come."""
     texts: dict[int, str] = field(default_factory=dict)
@@ -84,12 +91,15 @@ class View:
                 self.text += text
                 self.ahead = 0
                 return
+            case Whole():
+                self.rating = True
+                return
             case Waiting(ahead):
                 self.ahead = ahead
             case DraftStarted(number, guidance):
                 self.number, self.guidance, self.text, self.ahead = number, guidance, "", 0
             case Scored(number, score):
-                self.scores[number], self.texts[number] = score, self.text
+                self.scores[number], self.texts[number], self.rating = score, self.text, False
             case _:
                 self.finish(event)
         self.stage += 1
@@ -98,7 +108,12 @@ class View:
         """Mark the turn as over."""
         self.version += 1
         self.stage += 1
-        self.end = end
+        self.end, self.rating = end, False
+
+    @property
+    def pause(self) -> float:
+        """Seconds between two drawings of its growing text."""
+        return RATING_SECONDS if self.rating else FLUSH_SECONDS
 
 
 class LiveTurn:
@@ -129,7 +144,7 @@ class LiveTurn:
 
     async def views(self) -> AsyncIterator[View]:
         """The newest view, again and again: the first token, scores and the end at once, growing text in steps of
-        FLUSH_SECONDS, and an unchanged view every HEARTBEAT_SECONDS. Ends after the view whose `end` is set.
+        FLUSH_SECONDS (its last step, RATING_SECONDS, gives the score time to come with it), and an unchanged view every HEARTBEAT_SECONDS. Ends after the view whose `end` is set.
         """
         wake = asyncio.Event()
         self._wakers.add(wake)
@@ -150,7 +165,7 @@ class LiveTurn:
         loop = asyncio.get_running_loop()
         started = loop.time()
         while self.view.stage == stage:
-            limit = FLUSH_SECONDS if self.view.version != version else HEARTBEAT_SECONDS
+            limit = self.view.pause if self.view.version != version else HEARTBEAT_SECONDS
             remaining = started + limit - loop.time()
             if remaining <= 0:
                 return

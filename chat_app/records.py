@@ -144,6 +144,11 @@ class Token:
 
 
 @dataclass(frozen=True, slots=True)
+class Whole:
+    """The current draft's text is whole; its score follows in a moment."""
+
+
+@dataclass(frozen=True, slots=True)
 class Scored:
     """The current draft has ended and has its score (or the reason why not)."""
 
@@ -177,4 +182,4 @@ class NotSaved:
     drafts: tuple[DraftRecord, ...]
 
 
-TurnEvent = CrisisShown | Refused | Waiting | DraftStarted | Token | Scored | Failed | Finished | NotSaved
+TurnEvent = CrisisShown | Refused | Waiting | DraftStarted | Token | Whole | Scored | Failed | Finished | NotSaved

@@ -17,6 +17,9 @@ from prompts.library import PromptLibrary
 from scorer.hub import encoder_of
 from scorer.score import Scorer, head_folder
 
+SCORER_THREADS = 2
+"""A person waits for each score; it takes two thirds of the time on two cores, and the chat model makes way for it."""
+
 
 @dataclass(frozen=True, slots=True)
 class Services:
@@ -56,7 +59,7 @@ async def open_services(settings: Settings, weights: Weights | None = None) -> A
     head = head_folder(settings.scorer_head)
     weights = weights or check_weights(settings.cache_dir)
     embedded = weights.encoder
-    scorer = Scorer.load(head, encoder_of(head, lambda: embedded))
+    scorer = Scorer.load(head, encoder_of(head, lambda: embedded), threads=SCORER_THREADS)
     try:
         settings.data_dir.mkdir(parents=True, exist_ok=True)
     except OSError as error:

@@ -30,6 +30,7 @@ from chat_app.records import (
     TurnRequest,
     Usage,
     Waiting,
+    Whole,
 )
 from chat_app.services import Services
 from chat_app.text import has_visible, readable
@@ -178,6 +179,7 @@ async def _drafts(
                     case Usage():
                         made.usage = item
         made.end(DraftStatus.COMPLETE)
+        yield Whole()
         score = await asyncio.get_running_loop().run_in_executor(
             services.scoring, services.scorer.score, request.text, made.ended[-1].text
         )

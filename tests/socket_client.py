@@ -76,7 +76,7 @@ class Turn:
     @property
     def card_seconds(self) -> float | None:
         """From the last piece of the text to the first card."""
-        card = self._first(("element",))
+        card = self._first(("element",), lambda data: not data["props"].get("pending"))
         pieces = [e.at - self.sent_at for e in self.events if e.name in ("stream_start", "stream_token")]
         if card is None or not pieces:
             return None
@@ -191,7 +191,7 @@ class SocketPage:
             case "stream_token" if data["id"] in self.steps:
                 step = self.steps[data["id"]]
                 step["output"] = data["token"] if data["isSequence"] else step["output"] + data["token"]
-            case "element":
+            case "element" if not data["props"].get("pending"):  # a pending card shows nothing
                 self.cards[data["forId"]] = data["props"]
             case "chat_settings":
                 self.settings = {field["id"]: field["initial"] for field in data}
@@ -294,7 +294,8 @@ class SocketPage:
         await self.until(over, seconds)
         new = {e.data["id"] for e in turn.events if e.name in ("new_message", "stream_start")}
         turn.replies = [step for key, step in self.steps.items() if key in new and step["type"] == ASSISTANT]
-        turn.cards = [event.data["props"] for event in turn.events if event.name == "element"]
+        cards = [event.data["props"] for event in turn.events if event.name == "element"]
+        turn.cards = [props for props in cards if not props.get("pending")]
         return turn
 
     async def send(self, text: str, *, seconds: float = 30, message_id: str | None = None, **extra: Any) -> Turn:

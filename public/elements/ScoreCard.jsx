@@ -71,6 +71,7 @@ function Copy() {
 }
 
 export default function ScoreCard() {
+  if (props.pending) return null;
   const { score, improved, note, drafts, limits } = props;
   return (
     <div className="hc-card" role="group" aria-label={score.spoken}>

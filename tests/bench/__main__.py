@@ -34,12 +34,12 @@ async def measure(parts: list[str]) -> list[Row]:
         console.print(f"measuring: {part} ...")
         if part == "start":
             new = await start()
+        elif part == "card":
+            new = await card()
         else:
             with served() as server:
                 if part == "speed":
                     new = await speed(server, weights)
-                elif part == "card":
-                    new = await card(server)
                 else:
                     new = await crowd(server)
         for row in new:  # at once, so that a run that is broken off has shown what it measured

@@ -110,6 +110,7 @@ async def test_without_live_scores_nothing_is_shown_and_all_is_stored(talking: S
     await page.choose(model="talker", live_scores=False)
     turn = await page.send("My week was too much.")
     assert turn.cards == []
+    assert "element" not in [event.name for event in turn.events]
     scores = "SELECT count(*) FROM score s JOIN draft d ON d.id = s.draft_id JOIN reply r ON r.id = d.reply_id"
     assert talking.rows(f"{scores} WHERE r.message_id = ?", turn.message_id) == [(1,)]
 
