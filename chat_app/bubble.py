@@ -81,7 +81,7 @@ class Bubble:
                 await self.frame.more(piece)
         else:
             await self.frame.whole(text)
-            if self._card is None:
+            if not view.scores and self._card is None:
                 await self._show_card(card.PENDING)
         self._placed, self._sent = True, text
 

@@ -12,8 +12,8 @@ ELEMENT = "ScoreCard"
 """File name below `public/elements/`, without its ending."""
 
 PENDING: dict[str, Any] = {"pending": True}
-"""A card that shows nothing yet. Sent while the reply streams, so that the page has fetched and compiled the card by the
-time there is a score to show: a tenth of a second that nobody has to wait for."""
+"""A card that shows nothing yet. Sent while the reply streams, so that the page has fetched and compiled the card when
+there is a score to show: a tenth of a second less to wait."""
 
 LABELS = {"cognitive": "Cognitive", "emotional": "Emotional", "behavioral": "Behavioral"}
 MEANINGS = {

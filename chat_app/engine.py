@@ -1,8 +1,9 @@
 """llama.cpp in this process: one engine for every chat, on one thread, answering a few calls at once.
 
 One thread, because two collapse as soon as anything else is busy, and of low priority: a page, a score or /health is a
-matter of milliseconds and must not wait for a token, while nobody notices a token that waited for them. Four slots of 2,048 tokens, because a token of
-context costs 23 kB (30 layers x 3 heads x 64 numbers x key and value x 2 bytes) whether it is used or not.
+matter of milliseconds and must not wait for a token, while nobody notices a token that waited for them. Four slots of
+2,048 tokens, because a token of context costs 23 kB (30 layers x 3 heads x 64 numbers x key and value x 2 bytes)
+whether it is used or not.
 """
 
 import asyncio

@@ -144,7 +144,8 @@ class LiveTurn:
 
     async def views(self) -> AsyncIterator[View]:
         """The newest view, again and again: the first token, scores and the end at once, growing text in steps of
-        FLUSH_SECONDS (its last step, RATING_SECONDS, gives the score time to come with it), and an unchanged view every HEARTBEAT_SECONDS. Ends after the view whose `end` is set.
+        FLUSH_SECONDS (its last step, of RATING_SECONDS, gives the score time to come with it), and an unchanged view
+        every HEARTBEAT_SECONDS. Ends after the view whose `end` is set.
         """
         wake = asyncio.Event()
         self._wakers.add(wake)

@@ -8,7 +8,7 @@ that could not be written down first.
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -43,6 +43,8 @@ MOST_DRAFTS = 3
 
 History = list[tuple[str, str]]
 """Earlier (message, reply) pairs, oldest first."""
+Inside = Callable[[TurnRequest, Services], AsyncGenerator[TurnEvent, None]]
+"""What happens with a message that is no crisis."""
 
 log = logging.getLogger(__name__)
 
@@ -52,14 +54,38 @@ async def run_turn(request: TurnRequest, services: Services) -> AsyncGenerator[T
 
     Raises nothing that a person could cause: faults of models and database arrive as events with a plain sentence.
     """
+    async with aclosing(_door(request, services, _admitted)) as events:
+        async for event in events:
+            yield event
+
+
+async def run_beside(request: TurnRequest, services: Services, why: str) -> AsyncGenerator[TurnEvent, None]:
+    """A message that gets no reply, for the reason `why` (a plain sentence): the conversation is busy, say.
+
+    A crisis is handed off all the same, and first. Anything else is written down as refused; no model, no score.
+    """
+
+    async def refused(request: TurnRequest, services: Services) -> AsyncGenerator[TurnEvent, None]:
+        if has_visible(request.text):
+            await _open(request, services, Outcome.REFUSED)
+        yield Refused(why)
+
+    async with aclosing(_door(request, services, refused)) as events:
+        async for event in events:
+            yield event
+
+
+async def _door(request: TurnRequest, services: Services, inside: Inside) -> AsyncGenerator[TurnEvent, None]:
+    """The way of every message: a crisis is handed off here, and only what is none gets `inside`."""
     request = replace(request, text=readable(request.text))
     verdict = safety.check(request.text)
-    if verdict.crisis:
-        async with aclosing(_hand_off(request, services, verdict.language)) as events:
-            async for event in events:
-                yield event
-        return
+    events = _hand_off(request, services, verdict.language) if verdict.crisis else inside(request, services)
+    async with aclosing(events):
+        async for event in events:
+            yield event
 
+
+async def _admitted(request: TurnRequest, services: Services) -> AsyncGenerator[TurnEvent, None]:
     if not has_visible(request.text):
         yield Refused("Your message has no visible text in it. Write a few words and send it again.")
         return
@@ -72,30 +98,13 @@ async def run_turn(request: TurnRequest, services: Services) -> AsyncGenerator[T
         )
         return
 
-    fault = await _open(request, services, Outcome.PENDING)
-    if fault is not None:
-        yield Refused(f"{fault} Your message was not sent to the model.")
+    earlier = await _open(request, services, Outcome.PENDING)
+    if isinstance(earlier, str):
+        yield Refused(f"{earlier} Your message was not sent to the model.")
         return
-    async with aclosing(_answer(request, services)) as events:
+    async with aclosing(_answer(request, services, earlier)) as events:
         async for event in events:
             yield event
-
-
-async def run_beside(request: TurnRequest, services: Services, why: str) -> AsyncGenerator[TurnEvent, None]:
-    """A message that gets no reply, for the reason `why` (a plain sentence): the conversation is busy, say.
-
-    A crisis is handed off all the same, and first. Anything else is written down as refused; no model, no score.
-    """
-    request = replace(request, text=readable(request.text))
-    verdict = safety.check(request.text)
-    if verdict.crisis:
-        async with aclosing(_hand_off(request, services, verdict.language)) as events:
-            async for event in events:
-                yield event
-        return
-    if has_visible(request.text):
-        await _open(request, services, Outcome.REFUSED)
-    yield Refused(why)
 
 
 async def _hand_off(request: TurnRequest, services: Services, language: str | None) -> AsyncGenerator[TurnEvent, None]:
@@ -106,12 +115,10 @@ async def _hand_off(request: TurnRequest, services: Services, language: str | No
         await _open(request, services, Outcome.CRISIS)
 
 
-async def _answer(request: TurnRequest, services: Services) -> AsyncGenerator[TurnEvent, None]:
+async def _answer(request: TurnRequest, services: Services, history: History) -> AsyncGenerator[TurnEvent, None]:
     """The drafts of one reply, and its end: stored whole, stored as stopped, or stored as broken."""
     made = Drafts()
     try:
-        earlier = await services.store.history(request.conversation_id)
-        history = [(item.message, item.reply) for item in earlier]
         async with aclosing(_drafts(request, services, history, made)) as events:
             async for event in events:
                 yield event
@@ -121,10 +128,6 @@ async def _answer(request: TurnRequest, services: Services) -> AsyncGenerator[Tu
         # Shielded: what the person read before pressing Stop is written even if the task is cancelled once more.
         await asyncio.shield(_close(request, services, outcome, made.reply(request)))
         raise
-    except StoreError as error:  # only the history is read in there
-        await _close(request, services, Outcome.REFUSED, None)
-        yield Refused(f"{error} Your message was not sent to the model.")
-        return
     except ModelFailure as failure:
         made.end(DraftStatus.BROKEN, failure.sentence)
         if not made.complete:
@@ -190,18 +193,18 @@ async def _drafts(
         guidance = score.weakest
 
 
-async def _open(request: TurnRequest, services: Services, outcome: Outcome) -> str | None:
-    """Write the message down. Returns None, or the sentence of the fault."""
+async def _open(request: TurnRequest, services: Services, outcome: Outcome) -> History | str:
+    """Write the message down. Returns what was said before it, or the sentence of the fault."""
     now = datetime.now(UTC)
     try:
-        await services.store.open_turn(
+        earlier = await services.store.open_turn(
             ConversationRecord(request.conversation_id, request.participant_id, request.persona.id, now),
             MessageRecord(request.message_id, request.conversation_id, request.text, outcome, now),
         )
     except StoreError as error:
         log.error("a message could not be stored: %s", type(error).__name__)
         return str(error)
-    return None
+    return [(item.message, item.reply) for item in earlier]
 
 
 async def _close(request: TurnRequest, services: Services, outcome: Outcome, reply: ReplyRecord | None) -> str | None:

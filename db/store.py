@@ -50,6 +50,10 @@ CLOSE_ATTEMPTS = 3
 """How often the end of a turn is tried while the database is busy; each attempt waits `lock_seconds` by itself."""
 
 
+HISTORY_TURNS = 20
+"""Exchanges that a prompt may look back on; the prompt takes fewer where they do not fit the model."""
+
+
 class Store:
     """Reads and writes on one engine (`db.engine.create_engine`), whose database `upgrade` has brought to its head."""
 
@@ -119,9 +123,10 @@ class Store:
 
     # Turns
 
-    async def open_turn(self, conversation: ConversationRecord, message: MessageRecord) -> None:
+    async def open_turn(self, conversation: ConversationRecord, message: MessageRecord) -> list[HistoryItem]:
         """Write a message before anything else happens with it, and its conversation if that is new.
 
+        Gives what `history` gives, from the same transaction: a person waits for both before their reply can begin.
         Raises StoreBusy after `lock_seconds` (at most twice that, when other writes of this process wait ahead);
         StoreGone when the participant has been erased; StoreDenied when the conversation is another participant's;
         StoreDuplicate when a message with this id is there already.
@@ -129,17 +134,17 @@ class Store:
         if message.conversation_id != conversation.id:
             raise ValueError("the message belongs to another conversation than the one given")
 
-        async def work(session: AsyncSession) -> None:
-            # The lock on the participant also keeps two tabs from taking the same position on PostgreSQL.
-            participant = await session.get(ParticipantRow, conversation.participant_id, with_for_update=True)
-            if participant is None:
+        async def work(session: AsyncSession) -> list[HistoryItem]:
+            # The lock on the participant also keeps two tabs from taking the same position on PostgreSQL; so what
+            # follows is a statement of its own, that sees what the other tab wrote.
+            if await session.get(ParticipantRow, conversation.participant_id, with_for_update=True) is None:
                 raise StoreGone("Your data here has been erased. Open the first page to start anew.")
-            row = await session.get(ConversationRow, conversation.id)
-            if row is not None and row.participant_id != conversation.participant_id:
+            owner, known, last = await _place(session, conversation.id, message.id)
+            if owner is not None and owner != conversation.participant_id:
                 raise StoreDenied
-            if await session.get(MessageRow, message.id) is not None:
+            if known is not None:
                 raise StoreDuplicate
-            if row is None:
+            if owner is None:
                 session.add(
                     ConversationRow(
                         id=conversation.id,
@@ -148,10 +153,6 @@ class Store:
                         created_at=conversation.created_at,
                     )
                 )
-                await session.flush()
-            last = await session.scalar(
-                select(func.max(MessageRow.position)).where(MessageRow.conversation_id == conversation.id)
-            )
             session.add(
                 MessageRow(
                     id=message.id,
@@ -162,9 +163,11 @@ class Store:
                     created_at=message.created_at,
                 )
             )
+            return await _history(session, conversation.id, HISTORY_TURNS) if last else []
 
-        await self._write(work)
+        earlier = await self._write(work)
         self._erased.discard(conversation.id)
+        return earlier
 
     async def close_turn(self, message_id: str, outcome: Outcome, reply: ReplyRecord | None) -> None:
         """Write how a message ended, and the reply with all its drafts and scores, if there is one.
@@ -217,26 +220,9 @@ class Store:
 
     # What a running chat reads
 
-    async def history(self, conversation_id: str, limit: int = 20) -> list[HistoryItem]:
+    async def history(self, conversation_id: str, limit: int = HISTORY_TURNS) -> list[HistoryItem]:
         """The last `limit` exchanges, oldest first: answered only, so never crisis, refused, broken or stopped ones."""
-
-        async def work(session: AsyncSession) -> list[HistoryItem]:
-            rows = await session.execute(
-                select(MessageRow.text, DraftRow.text)
-                .join(ReplyRow, ReplyRow.message_id == MessageRow.id)
-                .join(DraftRow, DraftRow.reply_id == ReplyRow.id)
-                .where(
-                    MessageRow.conversation_id == conversation_id,
-                    MessageRow.outcome == Outcome.ANSWERED.value,
-                    DraftRow.kept,
-                    DraftRow.status == DraftStatus.COMPLETE.value,
-                )
-                .order_by(MessageRow.position.desc())
-                .limit(limit)
-            )
-            return [HistoryItem(message, reply) for message, reply in reversed(rows.all())]
-
-        return await self._read(work)
+        return await self._read(lambda session: _history(session, conversation_id, limit))
 
     async def messages(self, conversation_id: str) -> list[MessageRecord]:
         """Every message of a conversation in order, with its outcome."""
@@ -318,3 +304,31 @@ async def _ensure_participant(session: AsyncSession, participant_id: str) -> Non
     insert = sqlite.insert if session.get_bind().dialect.name == "sqlite" else postgresql.insert
     row = insert(ParticipantRow).values(id=participant_id, created_at=datetime.now(UTC))
     await session.execute(row.on_conflict_do_nothing())
+
+
+async def _place(
+    session: AsyncSession, conversation_id: str, message_id: str
+) -> tuple[str | None, str | None, int | None]:
+    """The conversation's owner, the message's id if it is there already, and the last position so far; each or None."""
+    owner = select(ConversationRow.participant_id).where(ConversationRow.id == conversation_id).scalar_subquery()
+    known = select(MessageRow.id).where(MessageRow.id == message_id).scalar_subquery()
+    last = select(func.max(MessageRow.position)).where(MessageRow.conversation_id == conversation_id).scalar_subquery()
+    row = (await session.execute(select(owner, known, last))).one()
+    return row[0], row[1], row[2]
+
+
+async def _history(session: AsyncSession, conversation_id: str, limit: int) -> list[HistoryItem]:
+    rows = await session.execute(
+        select(MessageRow.text, DraftRow.text)
+        .join(ReplyRow, ReplyRow.message_id == MessageRow.id)
+        .join(DraftRow, DraftRow.reply_id == ReplyRow.id)
+        .where(
+            MessageRow.conversation_id == conversation_id,
+            MessageRow.outcome == Outcome.ANSWERED.value,
+            DraftRow.kept,
+            DraftRow.status == DraftStatus.COMPLETE.value,
+        )
+        .order_by(MessageRow.position.desc())
+        .limit(limit)
+    )
+    return [HistoryItem(message, reply) for message, reply in reversed(rows.all())]

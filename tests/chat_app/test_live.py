@@ -21,6 +21,7 @@ from chat_app.records import (
     TurnEvent,
     TurnRequest,
     Waiting,
+    Whole,
 )
 from prompts.records import Persona, Strategy
 from scorer.records import EmpathyScore, ScoreStatus
@@ -94,6 +95,14 @@ async def test_a_follower_sees_the_whole_turn_in_order() -> None:
     assert next(v["text"] for v in views if v["text"]) == "a"
     assert views[-1] == {"text": "ab", "number": 1, "ahead": 0, "scores": 1, "end": end}
     assert [v["scores"] for v in views] == sorted(v["scores"] for v in views)
+
+
+async def test_the_last_words_are_drawn_with_the_score_and_do_not_wait_long_for_it() -> None:
+    start = (DraftStarted(1, None), Token("a"), Token("b"), Whole())
+    quick = [view for _, view in await watch(begin(Hub(), script(*start, Scored(1, SCORE), pause=0.05)))]
+    assert next(v["scores"] for v in quick if v["text"] == "ab") == 1
+    slow = [view for _, view in await watch(begin(Hub(), script(*start, Scored(1, SCORE), pause=0.4)))]
+    assert next(v["scores"] for v in slow if v["text"] == "ab") == 0
 
 
 async def test_growing_text_is_paced_but_first_token_score_and_end_are_not() -> None:

@@ -26,6 +26,7 @@ from chat_app.records import (
     Token,
     TurnEvent,
     Waiting,
+    Whole,
 )
 from chat_app.reopen import cards, with_replies
 from db.records import DraftRecord, DraftStatus, MessageRecord, Outcome, ReplyRecord, ScoreRecord
@@ -228,7 +229,7 @@ class Recorder:
         self.told.append(("more", piece))
 
     async def card(self, props: dict[str, Any]) -> None:
-        self.told.append(("card", props["note"], props["improved"]))
+        self.told.append(("card", "pending") if props.get("pending") else ("card", props["note"], props["improved"]))
 
     async def settle(self, text: str, author: str | None, *, new: bool, error: bool) -> None:
         self.told.append(("settle", text, author, new, error))
@@ -246,10 +247,22 @@ async def drawn(*events: TurnEvent, cards: bool = True) -> list[tuple[Any, ...]]
 
 async def test_a_plain_reply_is_a_place_pieces_a_card_and_an_end() -> None:
     end = Finished(reply(draft("ab")), True)
-    told = await drawn(DraftStarted(1, None), Token("a"), Token("b"), Scored(1, SCORE), end)
+    told = await drawn(DraftStarted(1, None), Token("a"), Token("b"), Whole(), Scored(1, SCORE), end)
     assert told == [
-        ("place", ""), ("whole", "a"), ("more", "b"), ("card", None, False), ("settle", "ab", None, False, False),
+        ("place", ""), ("whole", "a"), ("card", "pending"), ("more", "b"), ("card", None, False),
+        ("settle", "ab", None, False, False),
     ]  # fmt: skip
+
+
+async def test_the_card_comes_before_the_last_words_that_come_with_it() -> None:
+    page, now = Recorder(), view(DraftStarted(1, None), Token("a"))
+    bubble = Bubble(page, cards=True)
+    await bubble.draw(now)
+    for event in (Token("b"), Whole(), Scored(1, SCORE)):
+        now.take(event)
+    page.told.clear()
+    await bubble.draw(now)
+    assert page.told == [("card", None, False), ("more", "b")]
 
 
 async def test_without_live_scores_there_is_no_card() -> None:
@@ -279,7 +292,7 @@ async def test_a_rewrite_replaces_the_text_in_place() -> None:
     told = await drawn(*events, Scored(2, SCORE), end)
     note = "> Writing it again, with more warmth."
     assert told[2:] == [
-        ("card", None, False), ("place", note), ("card", "Writing it again, with more warmth.", False),
+        ("card", "pending"), ("card", None, False), ("card", note[2:], False), ("place", note),
         ("more", "\n\nn"), ("more", "ew"), ("card", None, False),
         ("settle", "new", None, False, False), ("card", None, True),
     ]  # fmt: skip
@@ -293,7 +306,7 @@ async def test_a_reconnect_locks_the_input_again_and_draws_everything_anew() -> 
     now.take(Token("b"))  # sent to a connection that was gone
     page.told.clear()
     await bubble.draw(now)
-    assert page.told == [("busy",), ("whole", "ab")]
+    assert page.told == [("busy",), ("whole", "ab"), ("card", "pending")]
 
 
 async def test_a_page_opened_meanwhile_gets_all_at_once() -> None:
