@@ -20,7 +20,7 @@ from tests.bench.served import Served
 from tests.bench.table import Row, at_least, at_most
 from tests.socket_client import Visitor
 
-PAIRS = 12
+PAIRS = 24
 WARM_UP = 2
 """Pairs that do not count."""
 FEELINGS = ("worried", "left out", "proud", "tired", "angry", "relieved", "lonely", "torn", "ashamed")
