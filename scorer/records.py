@@ -1,6 +1,7 @@
 """What the scorer hands out: typed records with the range of every field."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 COMPONENTS = ("cognitive", "emotional", "behavioral")
@@ -36,6 +37,25 @@ def level_of(value: float) -> Level:
     return Level.MODERATE if value < 2.5 else Level.HIGH
 
 
+NOTES = {
+    "off_topic": "It seems to answer something else than this message.",
+    "parrot": "It mostly repeats the message's own words.",
+}
+"""What a score may note, with a sentence for people."""
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A piece of the reply that carried a component."""
+
+    start: int
+    """First character, counted in the reply as it was given."""
+    end: int
+    """One past the last character."""
+    weight: float
+    """Its share of the component's evidence, 0..1."""
+
+
 @dataclass(frozen=True, slots=True)
 class EmpathyScore:
     """The rating of one reply.
@@ -59,6 +79,10 @@ class EmpathyScore:
     """Of the head's weights file, 64 hex digits."""
     encoder_sha256: str
     """Of the encoder's weights file, 64 hex digits."""
+    notes: tuple[str, ...] = ()
+    """What is wrong with the reply as an answer to this message, of NOTES; empty when nothing was noticed."""
+    intervals: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    """Lowest and highest plausible value, 1..3, of each component and of "empathy"; empty when not scored."""
 
     @property
     def empathy(self) -> float | None:
