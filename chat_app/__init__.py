@@ -7,6 +7,6 @@
   `bundles`
 - the chat page: `app` (Chainlit), `live`, `bubble`, `page`, `card`, `wording`, `choices`, `panel`, `reopen`,
   `data_layer`, `history_rows`, `element_files`
-- the server round it: `server`, `gate`, `identity`, `api`, `health`, `logs`, `runtime`, `pages/`
+- the server round it: `server`, `gate`, `identity`, `api`, `health`, `logs`, `runtime`, `pages/`, `flag_table`
 - the command line: `cli`, `commands/`, `hints`
 """

@@ -78,7 +78,7 @@ class Drafts:
 
     def rate(self, score: EmpathyScore) -> None:
         """Give the newest draft its score."""
-        self.ended[-1] = replace(self.ended[-1], score=_score_record(score))
+        self.ended[-1] = replace(self.ended[-1], score=score_record(score))
 
     @property
     def complete(self) -> list[DraftRecord]:
@@ -106,7 +106,8 @@ def _rank(draft: DraftRecord) -> float:
     return draft.score.empathy if draft.score and draft.score.empathy is not None else 0.0
 
 
-def _score_record(score: EmpathyScore) -> ScoreRecord:
+def score_record(score: EmpathyScore) -> ScoreRecord:
+    """A score as it is stored."""
     return ScoreRecord(
         status=score.status.value,
         reason=score.reason,

@@ -25,6 +25,7 @@ from chat_app.identity import Identity
 from chat_app.live import Hub
 from chat_app.pages.notice import HERE, notice
 from chat_app.pages.routes import OpenChats, page_routes
+from chat_app.pages.scorer_routes import scorer_routes
 from chat_app.runtime import Runtime, install
 from chat_app.services import Services
 from chat_app.settings import Settings
@@ -80,7 +81,9 @@ def create_parent(settings: Settings, services: Services, identity: Identity, ch
                 await chat.aclose()
 
     app = FastAPI(title="heard", lifespan=lifespan, docs_url=None, redoc_url=None, openapi_url=None)
+    may_chat = consent_check(services)
     app.include_router(page_routes(services, identity, chat.sessions))
+    app.include_router(scorer_routes(services, identity, may_chat))
     app.include_router(api_routes(services, health.state))
     app.mount("/static", StaticFiles(directory=HERE / "static"))
     app.add_exception_handler(HTTPException, _on_http)
@@ -88,7 +91,7 @@ def create_parent(settings: Settings, services: Services, identity: Identity, ch
     app.add_exception_handler(StoreError, _on_store)
 
     # The last added is the outermost.
-    app.add_middleware(ConsentGate, identity=identity, may_chat=consent_check(services), tokens=chat.tokens)
+    app.add_middleware(ConsentGate, identity=identity, may_chat=may_chat, tokens=chat.tokens)
     app.add_middleware(Doorkeeper)
     app.add_middleware(TrustedHostMiddleware, allowed_hosts=trusted_hosts(settings), www_redirect=False)
     app.add_middleware(Shield, chat_policy=lambda: chat.policy, secure_cookies=settings.secure_cookies)

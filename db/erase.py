@@ -26,7 +26,8 @@ async def delete_participant_rows(session: AsyncSession, participant_id: str) ->
     ids = set(await session.scalars(select(ConversationRow.id).where(owned)))
     ids |= set(await session.scalars(select(THREADS.c.id).where(thread)))
     removed = await _delete_conversations(session, owned, thread)
-    consent, participant = _OURS["consent"], _OURS["participant"]
+    flag, consent, participant = _OURS["flag"], _OURS["consent"], _OURS["participant"]
+    removed["flag"] = await _delete(session, flag, flag.c.participant_id == participant_id)
     removed["consent"] = await _delete(session, consent, consent.c.participant_id == participant_id)
     removed["participant"] = await _delete(session, participant, participant.c.id == participant_id)
     removed["users"] = await _delete(session, USERS, USERS.c.identifier == participant_id)

@@ -21,9 +21,10 @@ async def export_participant(session: AsyncSession, participant_id: str) -> dict
         {"format": 1, "exported_at": ..., "participant": {...} or None, "consents": [...],
          "conversations": [{..., "messages": [{..., "reply": None or
              {..., "drafts": [{..., "score": None or {...}}]}}]}],
+         "flags": [{...}],
          "page_history": {"users": [...], "threads": [...], "steps": [...], "elements": [...], "feedbacks": [...]}}
     """
-    participant, consent = _OURS["participant"], _OURS["consent"]
+    participant, consent, flag = _OURS["participant"], _OURS["consent"], _OURS["flag"]
     people = await _rows(session, participant, participant.c.id == participant_id)
     return {
         "format": 1,
@@ -31,6 +32,7 @@ async def export_participant(session: AsyncSession, participant_id: str) -> dict
         "participant": people[0] if people else None,
         "consents": await _rows(session, consent, consent.c.participant_id == participant_id, consent.c.id),
         "conversations": await _conversations(session, participant_id),
+        "flags": await _rows(session, flag, flag.c.participant_id == participant_id, flag.c.created_at),
         "page_history": await _page_history(session, participant_id),
     }
 

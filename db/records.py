@@ -82,6 +82,19 @@ class ScoreRecord:
 
 
 @dataclass(frozen=True, slots=True)
+class FlagRecord:
+    """A case that a person marked as interesting on the scorer's page, with the score as it was then."""
+
+    participant_id: str
+    seeker: str
+    """The message that the reply answers; "" when none was given."""
+    reply: str
+    note: str | None
+    score: ScoreRecord
+    created_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
 class DraftRecord:
     """One generation: everything needed to make it again, and what came of it."""
 

@@ -27,10 +27,12 @@ from db.errors import (
     StoreUnavailable,
 )
 from db.export import export_participant
+from db.flags import research_flags, save_flag
 from db.records import (
     ConsentRecord,
     ConversationRecord,
     DraftStatus,
+    FlagRecord,
     HistoryItem,
     MessageRecord,
     Outcome,
@@ -265,6 +267,16 @@ class Store:
             return row.participant_id if row else None
 
         return await self._read(work)
+
+    # The scorer's page
+
+    async def save_flag(self, flag: FlagRecord) -> None:
+        """Write a case that a person marked; the same case again gets the new note. Its errors: see `db/flags.py`."""
+        await self._write(lambda session: save_flag(session, flag))
+
+    async def research_flags(self) -> list[FlagRecord]:
+        """Every flag of people who allow research and have not withdrawn, oldest first."""
+        return await self._read(research_flags)
 
     # A person's rights
 

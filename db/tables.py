@@ -1,5 +1,5 @@
 """Our own tables: who (participant, consent), what was said (conversation, message), what came back (reply, draft,
-score).
+score), and what somebody marked on the scorer's page (flag).
 
 Every foreign key cascades from participant down. The page's history has tables of its own (`history_tables.py`);
 a conversation and its thread there share one UUID.
@@ -135,11 +135,8 @@ class DraftRow(Base):
     score: Mapped["ScoreRow | None"] = relationship(lazy="raise", passive_deletes=True, uselist=False)
 
 
-class ScoreRow(Base):
-    """The score of one draft: four numbers on 1..3 exactly when `status` is "scored", and otherwise none."""
-
-    __tablename__ = "score"
-    __table_args__ = (
+def _score_rules() -> tuple[CheckConstraint, ...]:
+    return (
         CheckConstraint("cognitive BETWEEN 1 AND 3", name="cognitive"),
         CheckConstraint("emotional BETWEEN 1 AND 3", name="emotional"),
         CheckConstraint("behavioral BETWEEN 1 AND 3", name="behavioral"),
@@ -154,7 +151,11 @@ class ScoreRow(Base):
         CheckConstraint("length(head_sha256) = 64", name="head_sha256"),
         CheckConstraint("length(encoder_sha256) = 64", name="encoder_sha256"),
     )
-    draft_id: Mapped[str] = mapped_column(ForeignKey("draft.id", ondelete="CASCADE"), primary_key=True)
+
+
+class ScoreColumns:
+    """A score: four numbers on 1..3 exactly when `status` is "scored", and otherwise none."""
+
     status: Mapped[str]
     reason: Mapped[str | None]
     cognitive: Mapped[float | None]
@@ -164,3 +165,24 @@ class ScoreRow(Base):
     head_name: Mapped[str]
     head_sha256: Mapped[str]
     encoder_sha256: Mapped[str]
+
+
+class ScoreRow(ScoreColumns, Base):
+    """The score of one draft."""
+
+    __tablename__ = "score"
+    __table_args__ = _score_rules()
+    draft_id: Mapped[str] = mapped_column(ForeignKey("draft.id", ondelete="CASCADE"), primary_key=True)
+
+
+class FlagRow(ScoreColumns, Base):
+    """A case marked on the scorer's page; the same case marked again by the same person is the same row."""
+
+    __tablename__ = "flag"
+    __table_args__ = _score_rules()
+    id: Mapped[str] = mapped_column(primary_key=True)
+    participant_id: Mapped[str] = mapped_column(ForeignKey("participant.id", ondelete="CASCADE"), index=True)
+    seeker: Mapped[str]
+    reply: Mapped[str]
+    note: Mapped[str | None]
+    created_at: Mapped[datetime]

@@ -1,4 +1,5 @@
-"""`heard db upgrade`, `heard export` and `heard erase`: the database, and one person's data in it."""
+"""`heard db upgrade`, `heard export`, `heard erase` and `heard data flags`: the database, one person's data, and what
+research may read."""
 
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -15,8 +16,11 @@ Result = TypeVar("Result")
 app = typer.Typer()
 db_app = typer.Typer(help="The database itself.", no_args_is_help=True)
 app.add_typer(db_app, name="db")
+data_app = typer.Typer(help="What research may read.", no_args_is_help=True)
+app.add_typer(data_app, name="data")
 
 Participant = Annotated[str, typer.Argument(help="The participant's id, as the page /you shows it.")]
+Out = Annotated[Path | None, typer.Option(help="File to write instead of the standard output.")]
 
 
 class DataError(Exception):
@@ -37,23 +41,12 @@ def upgrade() -> None:
 
 
 @app.command()
-def export(
-    participant: Participant,
-    out: Annotated[Path | None, typer.Option(help="File to write instead of the standard output.")] = None,
-) -> None:
+def export(participant: Participant, out: Out = None) -> None:
     """Write everything stored about one person as JSON."""
     import json
 
-    body = json.dumps(_on_store(lambda store, _: _export(store, participant)), ensure_ascii=False, indent=2)
-    if out is None:
-        typer.echo(body)
-        return
-    try:
-        out.touch(mode=0o600)
-        out.write_text(body + "\n", encoding="utf-8")
-    except OSError as error:
-        raise DataError(f"Cannot write {out} ({error.strerror}). Choose another file with --out.") from error
-    typer.echo(f"Written to {out}")
+    stored = _on_store(lambda store, _: _export(store, participant))
+    _write(json.dumps(stored, ensure_ascii=False, indent=2) + "\n", out)
 
 
 @app.command()
@@ -67,6 +60,37 @@ def erase(
     removed = _on_store(lambda store, settings: _erase(store, settings, participant))
     for table, rows in removed.items():
         typer.echo(f"{table:<14}{rows:>8}")
+
+
+@data_app.command()
+def flags(
+    csv: Annotated[
+        bool,
+        typer.Option(
+            "--csv",
+            help="A table instead of JSON lines. A leading ' marks a text that a spreadsheet would take for a formula.",
+        ),
+    ] = False,
+    out: Out = None,
+) -> None:
+    """Write the cases that people flagged on the scorer's page, of those who allow research and have not withdrawn."""
+    from chat_app.flag_table import as_csv, as_json_lines
+
+    found = _on_store(lambda store, _: store.research_flags())
+    _write(as_csv(found) if csv else as_json_lines(found), out)
+
+
+def _write(body: str, out: Path | None) -> None:
+    """To the standard output, or to a file that only its owner can read."""
+    if out is None:
+        typer.echo(body, nl=False)
+        return
+    try:
+        out.touch(mode=0o600)
+        out.write_text(body, encoding="utf-8", newline="")
+    except OSError as error:
+        raise DataError(f"Cannot write {out} ({error.strerror}). Choose another file with --out.") from error
+    typer.echo(f"Written to {out}")
 
 
 async def _export(store: "Store", participant: str) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from functools import cache
 from typing import Annotated, Any, Protocol
 
 from fastapi import APIRouter, Form, Request
@@ -23,7 +24,7 @@ from chat_app.identity import (
 from chat_app.pages.notice import notice, templates
 from chat_app.services import Services
 from db.records import ConsentRecord
-from prompts.safety_files import load_hotlines
+from prompts.safety_files import Hotlines, load_hotlines
 
 CHAT = "/chat/"
 
@@ -56,21 +57,28 @@ def fault_page(status: int, title: str, sentence: str) -> HTMLResponse:
     return page("fault.html", status, title=title, sentence=sentence)
 
 
+@cache
+def _hotlines() -> Hotlines:
+    return load_hotlines()
+
+
+def chosen_country(request: Request) -> str | None:
+    """The country that the person chose for crisis numbers, or None."""
+    return country_from_headers(request.headers, dict(safety.countries()))
+
+
+def numbers(country: str | None) -> dict[str, Any]:
+    """What the template `numbers.html` needs: one country's numbers, or all without a choice."""
+    chosen = [each for each in _hotlines().countries if each.code == country]
+    return {"shown": chosen or _hotlines().countries, "directories": _hotlines().directories}
+
+
 def page_routes(services: Services, identity: Identity, chats: OpenChats) -> APIRouter:
     """`/`, `/consent`, `/help`, `/you`, `/you/export`, `/you/erase`."""
     router = APIRouter()
     store = services.store
     shown = notice(services.settings.persona_word)
-    hotlines = load_hotlines()
     countries = dict(safety.countries())
-
-    def country_of(request: Request) -> str | None:
-        return country_from_headers(request.headers, countries)
-
-    def numbers(country: str | None) -> dict[str, Any]:
-        # Not the chat's hand-off: its words answer a message, and here nobody has written one.
-        chosen = [each for each in hotlines.countries if each.code == country]
-        return {"shown": chosen or hotlines.countries, "directories": hotlines.directories}
 
     async def consent_of(request: Request) -> ConsentRecord | None:
         participant = identity.participant_from_headers(request.headers)
@@ -99,7 +107,7 @@ def page_routes(services: Services, identity: Identity, chats: OpenChats) -> API
         stored = await consent_of(request)
         if stored and stored.chat and stored.version == shown.version:
             return RedirectResponse(CHAT, 303)
-        return questions(stored, {"adult": False, "research": "", "country": country_of(request)})
+        return questions(stored, {"adult": False, "research": "", "country": chosen_country(request)})
 
     @router.get("/consent")
     async def change_answers(request: Request) -> Response:
@@ -107,7 +115,7 @@ def page_routes(services: Services, identity: Identity, chats: OpenChats) -> API
         # Nothing is ticked at the first visit; later the page shows what was answered.
         research = "" if stored is None else "yes" if stored.research else "no"
         given = stored is not None and stored.chat
-        return questions(stored, {"adult": given, "research": research, "country": country_of(request)})
+        return questions(stored, {"adult": given, "research": research, "country": chosen_country(request)})
 
     @router.post("/consent")
     async def answer(
@@ -158,11 +166,12 @@ def page_routes(services: Services, identity: Identity, chats: OpenChats) -> API
             )
             await chats.stop(stored.participant_id)
             await chats.dismiss(stored.participant_id)
-        return page("declined.html", stored=stored is not None, **numbers(country_of(request)))
+        # Not the chat's hand-off: its words answer a message, and here nobody has written one.
+        return page("declined.html", stored=stored is not None, **numbers(chosen_country(request)))
 
     @router.get("/help")
     async def crisis_help(request: Request, country: str = "") -> Response:
-        chosen = country if country in countries else None if country else country_of(request)
+        chosen = country if country in countries else None if country else chosen_country(request)
         return page("help.html", here="/help", country=chosen, countries=safety.countries(), **numbers(chosen))
 
     async def own_data(request: Request, problem: str | None = None) -> Response:
@@ -234,6 +243,7 @@ def counted(stored: dict[str, Any]) -> list[tuple[str, int]]:
         ("Replies", len(replies)),
         ("Drafts of replies", len(drafts)),
         ("Scores", sum(1 for draft in drafts if draft["score"])),
+        ("Cases flagged on the scorer's page", len(stored["flags"])),
         ("Rows of the chat's history list", sum(len(rows) for rows in stored["page_history"].values())),
     ]
     return [(name, number) for name, number in numbers if number]

@@ -1,6 +1,7 @@
-"""`heard db upgrade`, `heard export`, `heard erase` on a database in a fresh folder."""
+"""`heard db upgrade`, `heard export`, `heard erase`, `heard data flags` on a database in a fresh folder."""
 
 import asyncio
+import csv
 import json
 import sqlite3
 from pathlib import Path
@@ -114,3 +115,54 @@ def test_a_locked_database_is_named(folder: Path) -> None:
     with holding(folder / "var" / "heard.db"):
         assert "busy" in refused("erase", PERSON, "--yes")
     assert run("erase", PERSON, "--yes").exit_code == 0
+
+
+FORMULAS = ("=1+1", "+1", "-1", "@SUM(A1)", "\t=1", " =1", "\r=1", "\n+1", "＝1+1", "'=1", "'quoted'")
+HARMLESS = ("I hear you.", 'He said "no", and left;\nthen = came', "1-2", "", "🙂 ok")
+
+
+def flag_some(folder: Path, texts: tuple[str, ...]) -> None:
+    """Each text flagged by PERSON, who allows research, and by two who do not (any more)."""
+
+    async def work() -> None:
+        url = f"sqlite+aiosqlite:///{folder / 'var' / 'heard.db'}"
+        await upgrade(url)
+        engine, make = create_engine(url), Make()
+        store = Store(engine)
+        for who in (PERSON, "refuses", "withdrew"):
+            await store.save_consent(ConsentRecord(who, "1", True, who != "refuses", make.now))
+            for text in texts:
+                await store.save_flag(make.flag(who, reply=text, note=text))
+        await store.save_consent(ConsentRecord("withdrew", "1", False, False, make.now))
+        await engine.dispose()
+
+    asyncio.run(work())
+
+
+def test_flags_as_csv_hold_no_formula_and_lose_nothing(folder: Path) -> None:
+    flag_some(folder, FORMULAS + HARMLESS)
+    out = folder / "flags.csv"
+    assert run("data", "flags", "--csv", "--out", str(out)).exit_code == 0
+    assert out.stat().st_mode & 0o077 == 0
+    with out.open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert {row["participant"] for row in rows} == {PERSON}
+    for row in rows:
+        for cell in row.values():
+            assert not cell.lstrip().startswith(("=", "+", "-", "@", "＝"))
+        assert (row["status"], row["empathy"], row["head_name"]) == ("scored", "2.0000", "default")
+    assert {row["reply"].removeprefix("'") for row in rows} == {*FORMULAS, *HARMLESS}
+    assert {row["reply"] for row in rows} == {*(f"'{text}" for text in FORMULAS), *HARMLESS}
+    assert run("data", "flags", "--csv").output.splitlines()[0] == ",".join(f'"{name}"' for name in rows[0])
+
+
+def test_flags_as_json_lines_are_as_they_were_written(folder: Path) -> None:
+    flag_some(folder, FORMULAS)
+    lines = [json.loads(line) for line in run("data", "flags").output.splitlines()]
+    assert {line["note"] for line in lines} == set(FORMULAS)
+    assert {line["cognitive"] for line in lines} == {1.5}
+
+
+def test_no_flags_give_a_header_alone_and_a_bad_file_a_sentence(folder: Path) -> None:
+    assert len(run("data", "flags", "--csv").output.splitlines()) == 1
+    assert "Choose another file" in refused("data", "flags", "--csv", "--out", str(folder / "no" / "flags.csv"))

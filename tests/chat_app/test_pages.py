@@ -134,14 +134,14 @@ async def store(tmp_path: Path) -> AsyncIterator[Store]:
     await engine.dispose()
 
 
-def built(tmp_path: Path, store: Store, **values: Any) -> Web:
+def built(tmp_path: Path, store: Store, *, scorer: Any = None, **values: Any) -> Web:
     settings = Settings(data_dir=tmp_path, **values)
     identity = Identity.load(tmp_path)
     services = Services(
         settings,
         store,
         models=cast(Any, None),
-        scorer=cast(Any, None),
+        scorer=scorer,
         library=cast(Any, None),
         engine=cast(Any, Engine()),
     )
@@ -492,7 +492,7 @@ async def test_the_text_of_a_fault_stays_inside(
     assert SECRET_WORDS not in caplog.text
 
 
-@pytest.mark.parametrize("path", ["/consent", "/you/erase"])
+@pytest.mark.parametrize("path", ["/consent", "/you/erase", "/scorer", "/scorer/flag"])
 @pytest.mark.parametrize(
     "headers",
     [
@@ -620,14 +620,14 @@ class Outline(HTMLParser):
             self.ids.append(given["id"])
         if tag == "label":
             self.labels.add(given["for"])
-        if tag == "select" or (tag == "input" and given.get("type") != "hidden"):
+        if tag in ("select", "textarea") or (tag == "input" and given.get("type") != "hidden"):
             self.controls.add(given["id"])
         if re.fullmatch(r"h[1-6]", tag):
             self.headings.append(int(tag[1]))
         self.links += [given[name] for name in ("href", "src", "action") if name in given]
 
 
-@pytest.mark.parametrize("path", ["/consent", "/help", "/you", "/nowhere"])
+@pytest.mark.parametrize("path", ["/consent", "/help", "/you", "/scorer", "/nowhere"])
 async def test_pages_can_be_used_by_keyboard_and_screen_reader(web: Web, path: str) -> None:
     await web.answer()
     text = (await web.client.get(path, headers=BROWSER)).text

@@ -16,6 +16,7 @@ from db.records import (
     ConversationRecord,
     DraftRecord,
     DraftStatus,
+    FlagRecord,
     MessageRecord,
     Outcome,
     ReplyRecord,
@@ -72,6 +73,10 @@ class Make:
     def reply(self, message: MessageRecord, *drafts: DraftRecord, **fields: Any) -> ReplyRecord:
         reply = ReplyRecord(self.id(), message.id, "study", "plain", drafts or (self.draft(),), self.now)
         return replace(reply, **fields)
+
+    def flag(self, participant_id: str, **fields: Any) -> FlagRecord:
+        flag = FlagRecord(participant_id, "A hard week.", "That is a lot.", "why so high?", self.score(), self.now)
+        return replace(flag, **fields)
 
     async def turn(
         self, store: Store, conversation: ConversationRecord, text: str = "A hard week.", answer: str = "That is a lot."

@@ -21,7 +21,7 @@ from db.tables import Base
 from tests.db.conftest import PATIENT_SECONDS, Make
 
 ROOT = Path(__file__).parents[2]
-OURS = {"participant", "consent", "conversation", "message", "reply", "draft", "score"}
+OURS = {"participant", "consent", "conversation", "message", "reply", "draft", "score", "flag"}
 CHAINLITS = {"users", "threads", "steps", "elements", "feedbacks"}
 
 

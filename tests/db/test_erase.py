@@ -20,13 +20,13 @@ from tests.db.test_store import count
 
 MARK = "zaphod-beeblebrox"
 TABLES = (
-    "participant", "consent", "conversation", "message", "reply", "draft", "score",
+    "participant", "consent", "conversation", "message", "reply", "draft", "score", "flag",
     "users", "threads", "steps", "elements", "feedbacks",
 )  # fmt: skip
 
 
 async def fill(store: Store, make: Make, engine: AsyncEngine, person: str, mark: str, turns: int = 3) -> str:
-    """Rows in all twelve tables, with `mark` in every text. Gives the conversation's id."""
+    """Rows in all thirteen tables, with `mark` in every text. Gives the conversation's id."""
     await store.save_consent(ConsentRecord(person, mark, True, True, make.now))
     conversation = make.conversation(person, persona=mark)
     for number in range(turns):
@@ -34,6 +34,7 @@ async def fill(store: Store, make: Make, engine: AsyncEngine, person: str, mark:
         await store.open_turn(conversation, message)
         drafts = (make.draft(mark * 3, kept=False), make.draft(mark, number=2, guidance=mark, parameters={mark: mark}))
         await store.close_turn(message.id, Outcome.ANSWERED, make.reply(message, *drafts, strategy=mark))
+    await store.save_flag(make.flag(person, seeker=mark, reply=mark * 3, note=mark))
     user, thread, step = make.id(), conversation.id, make.id()
     for query, values in (
         ("INSERT INTO users (id, identifier, metadata) VALUES (:a, :b, '{}')", {"a": user, "b": person}),
@@ -74,7 +75,7 @@ async def test_everything_goes_and_nothing_else(
     removed = await store.erase_participant(person)
     assert removed == {
         "score": 6, "draft": 6, "reply": 3, "message": 3, "conversation": 1, "feedbacks": 1, "elements": 1, "steps": 1,
-        "threads": 1, "consent": 1, "participant": 1, "users": 1,
+        "threads": 1, "flag": 1, "consent": 1, "participant": 1, "users": 1,
     }  # fmt: skip
     assert bytes_with(path.parent, MARK) == []
     assert path.with_name("heard.db-wal").stat().st_size == 0
@@ -83,7 +84,7 @@ async def test_everything_goes_and_nothing_else(
     assert await store.conversation_owner(thread) == "other"
     assert set((await store.erase_participant(person)).values()) == {0}
     await store.erase_participant("other")
-    assert [count(path, table) for table in TABLES] == [0] * 12
+    assert [count(path, table) for table in TABLES] == [0] * 13
 
 
 @pytest.mark.parametrize("seed", [4, 8, 10])
@@ -174,7 +175,7 @@ async def test_a_reply_that_streams_meanwhile_comes_to_nothing(
     assert "erased" in str(caught.value)
     with pytest.raises(StoreGone):
         await store.open_turn(conversation, make.message(conversation))
-    assert [count(path, table) for table in TABLES] == [0] * 12
+    assert [count(path, table) for table in TABLES] == [0] * 13
 
 
 async def test_erasing_and_closing_at_once_never_leaves_half(store: Store, make: Make, path: Path) -> None:
@@ -191,7 +192,7 @@ async def test_erasing_and_closing_at_once_never_leaves_half(store: Store, make:
         )
         assert results[0] is None or isinstance(results[0], StoreGone)
         assert isinstance(results[1], dict)
-    assert [count(path, table) for table in TABLES] == [0] * 12
+    assert [count(path, table) for table in TABLES] == [0] * 13
 
 
 async def test_one_conversation_can_go_alone(
@@ -255,6 +256,8 @@ async def test_the_export_has_everything(store: Store, make: Make, engine: Async
     assert {name: len(rows) for name, rows in stored["page_history"].items()} == {
         "users": 1, "threads": 1, "steps": 1, "elements": 1, "feedbacks": 1,
     }  # fmt: skip
+    (flag,) = stored["flags"]
+    assert (flag["note"], flag["seeker"], flag["empathy"]) == (MARK, MARK, 2.0)
     assert "arthur-dent" not in json.dumps(stored)
 
 
@@ -262,7 +265,7 @@ async def test_the_export_of_nobody_is_empty(store: Store) -> None:
     stored = await store.export_participant("nobody")
     assert stored["participant"] is None
     assert not any(stored["page_history"].values())
-    assert (stored["consents"], stored["conversations"]) == ([], [])
+    assert (stored["consents"], stored["conversations"], stored["flags"]) == ([], [], [])
 
 
 async def test_a_store_in_another_process_erases_what_this_one_streams(
