@@ -4,8 +4,8 @@ from pathlib import Path
 
 import numpy as np
 
-from scorer.data import labels_csv
 from scorer.errors import ScorerError
+from scorer.labels import Labels
 from scorer.measures import mse, spearman
 from scorer.records import COMPONENTS, HIGHEST, LOWEST
 from scorer.score import Scorer
@@ -13,12 +13,12 @@ from scorer.score import Scorer
 MARKS = ("<!-- figures -->", "<!-- end of figures -->")
 
 
-def on_labels(scorer: Scorer, path: Path) -> str:
-    """MSE and Spearman of each component on the rated replies of a CSV, beside the labels' own mean, as Markdown.
+def on_labels(scorer: Scorer, labels: Labels) -> str:
+    """MSE and Spearman of each component on a team's rated replies, beside the labels' own mean, as Markdown.
 
-    Only honest for replies that the head was not trained on. Raises ScorerError for a faulty file.
+    Only honest for replies that the head was not trained on.
     """
-    examples = labels_csv(path)
+    examples = labels.examples
     scores = scorer.score_many([(example.seeker, example.reply) for example in examples])
     lines = ["| | replies | MSE | MSE of the mean | skill | Spearman |", "|---|---|---|---|---|---|"]
     for name in COMPONENTS:
@@ -36,6 +36,8 @@ def on_labels(scorer: Scorer, path: Path) -> str:
         lines.append(
             f"| {name} | {len(pairs)} | {error:.3f} | {constant:.3f} | {skill} | {spearman(predicted, rated):.2f} |"
         )
+    if unscored := sum(score.empathy is None for score in scores):
+        lines += ["", f"{unscored} of the replies got no score and are in no row of the table."]
     return "\n".join(lines)
 
 

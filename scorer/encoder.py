@@ -9,7 +9,7 @@ import onnxruntime
 from tokenizers import Tokenizer
 
 from scorer.errors import ScorerError
-from scorer.files import file_sha256, graph_path, read_config
+from scorer.files import FETCH, file_sha256, graph_path, read_config
 
 WINDOW = 256
 """Tokens (with the two special ones) that the encoder sees at once. The embedded encoder was trained on no longer
@@ -22,11 +22,15 @@ States = np.ndarray[Any, np.dtype[np.float32]]
 class Encoder:
     """A frozen BERT that gives the hidden states of chosen layers. Threads may share one."""
 
-    def __init__(self, session: onnxruntime.InferenceSession, tokenizer: Tokenizer, window: int, sha256: str) -> None:
+    def __init__(
+        self, session: onnxruntime.InferenceSession, tokenizer: Tokenizer, window: int, width: int, sha256: str
+    ) -> None:
         self._session = session
         self._tokenizer = tokenizer
         self._content = window - 2
         self._cls, self._sep = (tokenizer.token_to_id(token) for token in ("[CLS]", "[SEP]"))
+        self.width = width
+        """Numbers in the state of one token, all chosen layers together."""
         self.sha256 = sha256
         """Of the weights file, 64 hex digits."""
 
@@ -50,6 +54,8 @@ class Encoder:
             raise ScorerError(
                 f"Layers {list(layers)} were asked for, but the encoder in {folder} has layers 0 to {depth}."
             )
+        if not (folder / "tokenizer.json").is_file():
+            raise ScorerError(f"The encoder in {folder} has no tokenizer.json. {FETCH}")
         path = graph_path(folder, found, layers)
         model: Path | bytes = path
         if not path.exists():
@@ -74,7 +80,8 @@ class Encoder:
             ) from error
         tokenizer.no_truncation()
         tokenizer.no_padding()
-        return cls(session, tokenizer, min(WINDOW, int(config["max_position_embeddings"])), found)
+        window, width = min(WINDOW, int(config["max_position_embeddings"])), len(layers) * int(config["hidden_size"])
+        return cls(session, tokenizer, window, width, found)
 
     def ids(self, text: str) -> list[int]:
         """The text's token ids, without special tokens, uncut."""

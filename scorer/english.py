@@ -12,20 +12,21 @@ import string
 from collections.abc import Iterable
 
 RARE = 200_000
-"""Words seen less often than this (in the list's corpus of 10^12 words) are left out: they are mostly names and
-foreign."""
+"""Words seen less often than this (in the list's corpus of 10^12 words) are no evidence of English: many are names
+or foreign. The speller leaves them as they are."""
 COMMON = 2_000_000
 """The speller corrects only to words at least this frequent."""
 
 SLANG = frozenset(
     """
-    ah ahh aint alot alright arent aww awww bc bday bff brb bro bruh btw cant couldnt cuz da dang didnt doesnt dont
-    dude dunno em eh emo ew fam fml fr fyi gf bf gimme gosh gtg gud ha haha hahaha hadnt hasnt havent hb hehe hes
-    heya hm hmm hmu hon hows hun hugs idc idk idek ikr ily im imma imo imho irl isnt its itll ive jk k kinda kk
-    lemme lets lmao lmfao lmk lol lots luv lvl meh mhm mm mmm msg nah np nope nvm oh ohh ok okay okey omfg omg ooh
-    oof op outta ouch pls plz pm ppl r rn shes shit shouldnt smh sorta srsly tbh tfw thats theres theyre theyll
-    theyve thx tho til tmi tmr tn ttyl ty tysm u ugh uh uhh um umm ur urself wanna wasnt werent wed whats whos whove
-    wont woah wouldnt wow wtf xo xoxo y yall yay yea yeah yep yes yikes yo youd youll youre youve yrs yup yw
+    ah ahem ahh aint alot alright arent aww awww bc bday bf bff brb bro bruh btw cannot cant cmon convo couldnt cozy
+    cuz da dang didnt doesnt dont dude dunno eh em emo ew fam fml fr fyi gf gimme gosh gtg gud ha hadnt haha hahaha
+    hasnt havent hb hehe hes heya hm hmm hmu hon hows hrs hugs hun idc idek idk ikr ily im imho imma imo irl isnt
+    itll its ive jk k kinda kk lemme lets lmao lmfao lmk lol lots luv lvl math meds meh mhm mins mm mmm mom mommy
+    moms msg mum mums nah nope np nvm oh ohh ok okay okey omfg omg oof ooh op ouch outta pls plz pm ppl r rn shes
+    shit shouldnt smh sorta srsly tbh tfw thats theres theyll theyre theyve tho thx til tmi tmr tn ttyl tv ty tysm u
+    uber ugh uh uhh um umm ur urself wanna wasnt wed werent whats whos whove woah wont wouldnt wow wtf xo xoxo y
+    yall yay yea yeah yep yes yikes yo youd youll youre youve yrs yup yw
     """.split()  # noqa: SIM905 (a list of strings is no easier to read)
 )
 """Chat words that the list lacks. A shared closed list is enough here: it only has to keep short replies from looking
@@ -44,14 +45,48 @@ HOMOGRAPHS = frozenset(
 NEAR_MISS = 20_000_000
 """A word that is one edit away from a word this frequent counts as half English."""
 
+FEELINGS = frozenset(
+    """
+    afraid alone angry anxious ashamed care caring cheer comfort cope cried crying depressed difficult enough exhausted
+    family feel feeling feelings felt friend glad grief guilty happy hard hear heard heart help hope hug hurt hurting
+    lonely loss lost love loved miss must overwhelmed overwhelming pain painful proud sad safe scared share shame sorry
+    stress stressed strong struggle struggling stuck support talk tell tired together tough trust understand upset want
+    worried worry
+    """.split()  # noqa: SIM905
+)
+FEELING = 5
+"""How much more often than on the web, where the list was counted, a reply to a person has such a word."""
+
 _LETTERS = string.ascii_lowercase
+_ENDINGS = ("", "s", "d", "ll", "m", "re", "t", "ve")
+"""What may follow an apostrophe."""
+_BRITISH = ("our", "ours", "oured", "ouring", "ourite", "ourites", "ourhood", "ourly", "lling", "lled")
+_SUFFIXES = {
+    "s": ("",),
+    "ing": ("", "e"),
+    "ings": ("", "e"),
+    "ed": ("", "e"),
+    "er": ("", "e"),
+    "iest": ("y",),
+    "ly": ("",),
+    "ness": ("",),
+    "able": ("", "e"),
+    "ize": ("ise", ""),
+    "ized": ("ised", ""),
+    "izing": ("ising", ""),
+}
+"""An ending, and what may stand in its place in the list."""
+_ROWS = ("qwertyuiop", "asdfghjkl", "zxcvbnm")
+_NEIGHBOURS = {row[at]: row[max(0, at - 1) : at] + row[at + 1 : at + 2] for row in _ROWS for at in range(len(row))}
+"""Keys beside each key."""
 
 
 class English:
     """A set of English words with their frequencies. Immutable after `load`, so threads may share it."""
 
-    def __init__(self, counts: dict[str, int]) -> None:
+    def __init__(self, counts: dict[str, int], rare: frozenset[str] = frozenset()) -> None:
         self._counts = counts
+        self._rare = rare
         self._correct = functools.lru_cache(maxsize=20_000)(self._search)
 
     @classmethod
@@ -60,24 +95,48 @@ class English:
         """Read the packaged list once per process (about 60 ms, 10 MB)."""
         path = importlib.resources.files("symspellpy") / "frequency_dictionary_en_82_765.txt"
         counts: dict[str, int] = {}
+        rare: set[str] = set()
         for line in path.read_text(encoding="utf-8-sig").splitlines():
             word, _, count = line.partition(" ")
             if int(count) < RARE:
+                rare.add(word)
                 continue
-            counts[word.replace("'", "")] = int(count)
+            bare = word.replace("'", "")  # "we'll" is rarer than "well", and must not take its place
+            counts[bare] = max(int(count), counts.get(bare, 0))
+            if len(bare) > 5 and bare.endswith(_BRITISH):  # the list is British
+                counts.setdefault(bare.replace("our", "or").replace("lling", "ling").replace("lled", "led"), int(count))
         for word in SLANG:
             counts.setdefault(word, COMMON)
         counts["i"] = counts["a"] = 10**10
-        return cls(counts)
+        return cls(counts, frozenset(rare))
 
     def knows(self, word: str) -> bool:
         """Whether a lower-case word, or the word without its apostrophes or possessive ending, is English."""
-        bare = word.replace("'", "")
-        return bare in self._counts or word.partition("'")[0] in self._counts
+        return self.frequency(word) > 0
 
-    def correct(self, word: str) -> str:
-        """The most frequent common word one edit away, or the word itself if there is none. Lower case in and out."""
-        return self._correct(word)
+    def frequency(self, word: str) -> int:
+        """How often a word was seen in the list's corpus of 10^12; 0 for one that `knows` does not know."""
+        stem, _, ending = word.partition("'")
+        return self._counts.get(word.replace("'", "")) or (self._counts.get(stem, 0) if ending in _ENDINGS else 0)
+
+    def spelt(self, word: str) -> bool:
+        """Whether a lower-case word is rightly spelt: known, rare, or a common one with an ordinary ending
+        ("ghosted")."""
+        if word in self._rare or self.knows(word):
+            return True
+        for ending, others in _SUFFIXES.items():
+            stem = word.removesuffix(ending)
+            if stem != word and any(self._counts.get(stem + other, 0) >= COMMON for other in others if len(stem) > 3):
+                return True
+        return False
+
+    def correct(self, word: str, *, surely: bool = False) -> str:
+        """The likeliest common word one slip away, or the word itself if there is none. Lower case in and out.
+
+        With `surely` the word must be a very frequent one: for what may be a name.
+        """
+        found = self._correct(word)
+        return word if surely and self._counts.get(found, 0) < NEAR_MISS else found
 
     def share(self, words: Iterable[str]) -> float:
         """Share of `words` (lower case) that is English, 0..1; 0 without one whole English word.
@@ -99,25 +158,34 @@ class English:
         return (hits + 0.5 * near) / (total + 0.5 * homographs)
 
     def _search(self, word: str) -> str:
-        if not 4 <= len(word) <= 18 or not word.isascii() or not word.isalpha():
+        if not 3 <= len(word) <= 18 or not word.isascii() or not word.isalpha():
             return word
-        best, best_count = word, COMMON - 1
-        for candidate in _edits(word):
-            count = self._counts.get(candidate, 0)
-            if count > best_count:
-                best, best_count = candidate, count
+        best, best_value = word, 0.0
+        for candidate, weight in _slips(word):
+            count = self._counts.get(candidate, 0) * (FEELING if candidate in FEELINGS else 1)
+            # Three letters are near too many words: only "teh" for "the" is plain.
+            if count < (COMMON if len(word) > 3 else NEAR_MISS) or (len(word) == 3 and weight < 1):
+                continue
+            if count * weight > best_value:
+                best, best_value = candidate, count * weight
         return best
 
 
-def _edits(word: str) -> Iterable[str]:
-    """Every string one insertion, deletion, substitution or swap of neighbours away (Norvig 2007)."""
+def _slips(word: str) -> Iterable[tuple[str, float]]:
+    """Every string one insertion, deletion, substitution or swap of neighbours away (Norvig 2007), with its weight.
+
+    The weight, 0..1, says how likely fingers make that slip beside the others; a wrong first letter is rare.
+    """
     for at in range(len(word) + 1):
         left, right = word[:at], word[at:]
+        first = 1.0 if at else 0.1
         if right:
-            yield left + right[1:]
+            doubled = at and left[-1] == right[0]
+            yield left + right[1:], 1.0 if doubled else 0.3 * first
         if len(right) > 1:
-            yield left + right[1] + right[0] + right[2:]
+            yield left + right[1] + right[0] + right[2:], 1.0 if at else 0.5
         for letter in _LETTERS:
-            yield left + letter + right
+            yield left + letter + right, 0.6 * first
             if right:
-                yield left + letter + right[1:]
+                near = letter in _NEIGHBOURS[right[0]]
+                yield left + letter + right[1:], (0.5 if near else 0.1) * first

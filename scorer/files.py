@@ -33,15 +33,19 @@ def read_config(folder: Path) -> dict[str, Any]:
         raise ScorerError(f'{path}: only BERT encoders with "gelu" can be used (model_type "bert").')
     if config.get("position_embedding_type", "absolute") != "absolute":
         raise ScorerError(f"{path}: only absolute position embeddings can be used.")
+    for key in ("hidden_size", "num_hidden_layers", "num_attention_heads", "max_position_embeddings"):
+        if type(config.get(key)) is not int or config[key] < 1:
+            raise ScorerError(f'{path}: "{key}" must be a whole number above 0. Give the config.json of the model.')
     return config
 
 
-def file_sha256(path: Path) -> str:
-    """sha256 of a file, 64 hex digits. Raises ScorerError if it cannot be read."""
+FETCH = "Run `heard chat` once to fetch the encoder, or give its folder."
+
+
+def file_sha256(path: Path, next_step: str = FETCH) -> str:
+    """sha256 of a file, 64 hex digits. Raises ScorerError if it cannot be read, ending in `next_step`."""
     try:
         with path.open("rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
     except OSError as error:
-        raise ScorerError(
-            f"{path} cannot be read. Run `heard chat` once to fetch the encoder, or give its folder."
-        ) from error
+        raise ScorerError(f"{path} cannot be read. {next_step}") from error

@@ -62,7 +62,7 @@ class Head:
         """Read head.toml and weights.safetensors. Raises ScorerError naming file and fault."""
         file = read_head_file(folder / "head.toml")
         path = folder / "weights.safetensors"
-        if file_sha256(path) != file.weights_sha256:
+        if file_sha256(path, "Restore it beside head.toml, or train again.") != file.weights_sha256:
             raise ScorerError(
                 f"{path} is not the file that head.toml names (its sha256 differs). Restore it, or train again."
             )
@@ -72,6 +72,15 @@ class Head:
             raise ScorerError(f"{path} is damaged. Restore it, or train again.") from error
         _check_shapes(path, tensors, len(file.facets))
         return cls(file, folder.resolve().name, tensors)
+
+    def check_width(self, states: int) -> None:
+        """Raises ScorerError unless this head reads token states of `states` numbers, its encoder's layers' width."""
+        own = self._tensors["projection"].shape[0]
+        if own != states:
+            raise ScorerError(
+                f'The weights of the head "{self.name}" read token states of {own} numbers, but its encoder gives '
+                f"{states} in layers {self.file.layers}. Its weights and head.toml are of two heads: train again."
+            )
 
     def facets(self, states: Array) -> Array:
         """Facets of one text, each 0..1, in the order of `file.facets`. `states` is tokens x (layers * width)."""
@@ -129,6 +138,11 @@ def _check_shapes(path: Path, tensors: dict[str, Array], facets: int) -> None:
     wanted = {"projection", "projection_bias", "queries", "values", "biases", "mixing", "mixing_bias"}
     if set(tensors) != wanted:
         raise ScorerError(f"{path} does not hold the tensors of a head. Train again.")
+    if tensors["projection"].ndim != 2:
+        raise ScorerError(f"{path}: projection must have two dimensions. Train again.")
+    for name, tensor in tensors.items():
+        if tensor.dtype.kind != "f" or not np.isfinite(tensor).all():
+            raise ScorerError(f"{path}: {name} holds something else than finite numbers. Train again.")
     width = tensors["projection"].shape[-1]
     shapes = {
         "projection_bias": (width,),

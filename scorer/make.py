@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 from safetensors.numpy import save as save_tensors
 
-from scorer.data import FACETS, FOLDS, Table, shared_examples, tabulate, training_labels
+from scorer.data import FACETS, FOLDS, Table, shared_examples, tabulate
 from scorer.encoder import Encoder
 from scorer.features import Features, compute
 from scorer.files import file_sha256, read_config
 from scorer.head import HeadFile
 from scorer.hub import encoder_name
+from scorer.labels import Labels, disagreement, training_labels
 from scorer.mixing import fit_mixing
 from scorer.records import COMPONENTS
 from scorer.train import Floats, Prepared, Recipe, fit, folds, one_thread, predict, prepare, tensors
@@ -115,8 +116,9 @@ def make_default(
 def make_from_labels(
     labels: Path, encoder_folder: Path, out: Path, cache: Path | None, tell: Tell, command: str
 ) -> Trained:
-    """Train a head on a team's own CSV alone (see `scorer.data.training_labels`) and write it to `out`, with a card."""
-    table = tabulate(training_labels(labels), COMPONENTS)
+    """Train a head on a team's own CSV alone (see `scorer.labels`) and write it to `out`, with a card."""
+    rated = training_labels(labels)
+    table = tabulate(rated.examples, COMPONENTS)
     layers = default_layers(encoder_folder)
     recipe = recipe_for(len(table.texts))
     features, sha256 = features_of(table, encoder_folder, layers, cache, tell)
@@ -140,7 +142,7 @@ def make_from_labels(
     )
     write_head(out, file, found)
     trained = Trained(found, table, held_out)
-    (out / "CARD.md").write_text(labels_card(file, trained), encoding="utf-8")
+    (out / "CARD.md").write_text(labels_card(file, trained, rated), encoding="utf-8")
     return trained
 
 
@@ -161,17 +163,20 @@ def write_head(out: Path, file: HeadFile, found: dict[str, Floats]) -> None:
     (out / "head.toml").write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
-def labels_card(file: HeadFile, trained: Trained) -> str:
+def labels_card(file: HeadFile, trained: Trained, rated: Labels) -> str:
     """The card of a head from a team's own labels: what it was trained on, and its error against predicting the
     mean."""
     from scorer.evaluate import component_rows, markdown
 
     tables = markdown(component_rows(trained.table, trained.held_out))
+    apart = disagreement(rated)
+    raters = "" if apart is None else f"\nTwo raters of one reply differ by {apart:.2f} on average (scale 1 to 3).\n"
     return f"""# {file.title}
 
 Encoder: {file.encoder} (sha256 {file.encoder_sha256}), layers {file.layers}.
 Trained on {"; ".join(file.trained_on)}, by `{file.command}`.
-
+{len(rated.faults)} row(s) of the file could not be used.
+{raters}
 Error on replies that the head had not seen: five folds, grouped by the message answered, a seed each.
 
 {tables}

@@ -5,13 +5,21 @@ import re
 
 from markdown_it import MarkdownIt
 
-_TAG = re.compile(r"(<!--|-->|</?[A-Za-z][^<>]*>)")  # no nested repetition: linear on any input
-_HIDDEN = ("script", "style", "template")
+_TAG = re.compile(r"(<!--|-->|</?[A-Za-z][^<>]*>|<[!?][A-Za-z][^<>]*>)")  # no nested repetition: linear on any input
+_HIDDEN = ("head", "script", "style", "template")
+_BLOCKS = frozenset(
+    """
+    address article aside blockquote body br dd details div dl dt fieldset figcaption figure footer form h1 h2 h3 h4 h5
+    h6 header hr li main nav ol option p pre section summary table td th tr ul
+    """.split()  # noqa: SIM905 (a list of strings is no easier to read)
+)
+"""Elements that stand on lines of their own: without a break, the words of two cells would run together."""
 _MARKDOWN_SIGNS = re.compile(r"[*_`#>\[\]~|]|^\s*(?:[-+]|\d+[.)])\s", re.MULTILINE)
 _LINK = re.compile(r"(?:https?://|www\.)\S+", re.IGNORECASE)
 
 # "code" is the rule by which four leading spaces make a code block: in a chat they are only spaces.
-_MARKDOWN = MarkdownIt("commonmark", {"html": False, "maxNesting": 20}).enable("table").disable(["code", "reference"])
+_MARKDOWN = MarkdownIt("commonmark", {"html": False, "maxNesting": 20})
+_MARKDOWN.enable(["table", "strikethrough"]).disable(["code", "reference"])
 
 
 def plain(text: str) -> str:
@@ -39,12 +47,12 @@ def _without_tags(text: str) -> str:
             hidden = "" if hidden == piece else hidden
             kept.append(" ")
         elif _TAG.fullmatch(piece):
-            name = piece.strip("</> ").partition(" ")[0].rstrip("/").lower()
+            name = piece.strip("</> ").split()[0].rstrip("/").lower()
             if not hidden and name in _HIDDEN and not piece.startswith("</"):
                 hidden = name
             elif hidden == name and piece.startswith("</"):
                 hidden = ""
-            kept.append("\n" if name in ("br", "p", "div", "li", "tr") else "")
+            kept.append("\n" if name in _BLOCKS else "")
         elif not hidden:
             kept.append(piece)
     return "".join(kept)

@@ -55,6 +55,7 @@ class Scorer:
         """
         opened = Head.load(head)
         frozen = Encoder.load(encoder, opened.file.layers, threads=threads, sha256=opened.file.encoder_sha256)
+        opened.check_width(frozen.width)
         English.load()  # here, not within the first reply
         # The head's products are small: with more threads numpy's BLAS mostly waits, and its idle threads spin on the
         # core that the chat model needs. For the whole process, since the libraries know no narrower limit.

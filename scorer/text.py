@@ -11,10 +11,11 @@ from dataclasses import dataclass
 
 import ftfy
 
-from scorer import lookalikes
 from scorer.english import English
 from scorer.markup import plain
+from scorer.mending import WORD, fold, spell, unleet, unrepeat
 from scorer.records import ScoreStatus
+from scorer.spacing import close_up
 
 LONGEST = 32_000
 """Characters. A longer text is no reply any more, and scoring it would hold up everybody else's."""
@@ -22,8 +23,6 @@ ENGLISH_SHARE = 0.5
 """Least share of English words in a text that is scored."""
 FOREIGN_LETTERS = 0.4
 """With a greater share of letters outside the Latin script (after look-alikes are folded) a text is not English."""
-MOST_CORRECTIONS = 100
-"""Misspelt words mended in one text; the rest stays as it is, to bound the time."""
 
 REASONS = {
     ScoreStatus.EMPTY: "There is no text to score.",
@@ -33,20 +32,12 @@ REASONS = {
     ScoreStatus.TOO_LONG: "This text is too long to be scored as one reply; score a part of it.",
 }
 
-_LEET = str.maketrans("431075@$!", "aeiotsasi")
-_LEET_L = str.maketrans("431075@$!", "aelotsasi")
-
 # Emoji blocks, arrows and signs that are drawn as emoji, regional letters (flags), and keycaps.
 _PICTURE = re.compile(
     "[0-9#*]\u20e3|[\u00a9\u00ae\u203c\u2049\u2122\u2139\u2190-\u21ff\u2300-\u23ff\u25a0-\u27bf\u2900-\u297f"
     "\u2b00-\u2bff\u3030\u303d\u3297\u3299\U0001f000-\U0001faff]"
 )
 _EMOTICON = re.compile(r"(?<!\w)(?:[:;=][-o^']?[()DPp/\\|*3\[\]]+|[xX]D+|<3+|\^_*\^|[Tt]_[Tt]|[()]:)(?!\w)")
-_WORD = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)*")
-_REPEATED_LETTER = re.compile(r"([^\W\d_])\1{2,}", re.IGNORECASE)
-_REPEATED_SIGN = re.compile(r"([^\w\s.])\1+")
-_DOTS = re.compile(r"\.{3,}")
-_TOKEN = re.compile(r"[A-Za-z0-9@$!']+")
 _CODE_SIGN = re.compile(r"[{}\[\]<>=;_\\|#$%^&+~]")
 _MASH = re.compile(
     r"^[^aeiouy]{4,}$|[^aeiouy]{5,}|(?:asd|sdf|dfg|fgh|ghj|hjk|jkl|qwe|wer(?=t)|ert(?=y)|zxc|xcv|vbn)", re.IGNORECASE
@@ -80,16 +71,17 @@ def read(text: str) -> Reading:
     if len(shown) > LONGEST:  # one sign may stand for a whole phrase
         return Reading(ScoreStatus.TOO_LONG, "")
     wordless = _EMOTICON.sub(" ", _PICTURE.sub(" ", shown))
-    words = _WORD.findall(wordless)
+    words = WORD.findall(wordless)
     if not words:
         pictures = wordless != shown and not re.search(r"\d", wordless)
         return Reading(ScoreStatus.EMOJI_ONLY if pictures else ScoreStatus.UNREADABLE, "")
     english = English.load()
-    folded = _unleet(_unrepeat(_fold(_PICTURE.sub(" ", shown), english), english), english)
-    status = _verdict(folded, original=shown, english=english)
+    mended = close_up(fold(_PICTURE.sub(" ", shown), english), english)
+    mended = unleet(unrepeat(mended, english), english)
+    status = _verdict(mended, original=shown, english=english)
     if status is not ScoreStatus.SCORED:
         return Reading(status, "")
-    return Reading(status, " ".join(_spell(folded, english).split()))
+    return Reading(status, " ".join(spell(mended, english).split()))
 
 
 def visible(text: str) -> str:
@@ -97,10 +89,14 @@ def visible(text: str) -> str:
     seen."""
     # A lone surrogate cannot be encoded; "�" says nothing. Both go.
     text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").replace("\ufffd", " ")
-    text = ftfy.fix_text(plain(text), _FTFY)
-    text = text.replace("∂", "d")
+    text = plain(_normal(text))  # signs of HTML and Markdown may be in odd widths themselves
+    return (text if text.isascii() else _normal(text)).strip()
+
+
+def _normal(text: str) -> str:
+    text = ftfy.fix_text(text, _FTFY).replace("∂", "d")
     kept = (char for char in unicodedata.normalize("NFKD", text) if _is_visible(char))
-    return unicodedata.normalize("NFKC", "".join(kept)).strip()
+    return unicodedata.normalize("NFKC", "".join(kept))
 
 
 def _is_visible(char: str) -> bool:
@@ -112,51 +108,6 @@ def _is_visible(char: str) -> bool:
     )
 
 
-def _fold(text: str, english: English) -> str:
-    """Look-alike letters to Latin, word by word: by look, or by sound where only that gives an English word."""
-    if text.isascii():
-        return text
-
-    def fold(match: re.Match[str]) -> str:
-        word = match.group()
-        if word.isascii():
-            return word
-        by_look = word.translate(lookalikes.BY_LOOK)
-        by_sound = word.translate(lookalikes.BY_SOUND).translate(lookalikes.BY_LOOK)
-        return by_sound if english.knows(by_sound.lower()) and not english.knows(by_look.lower()) else by_look
-
-    return _WORD.sub(fold, text)
-
-
-def _unrepeat(text: str, english: English) -> str:
-    """ "sooo goood!!!" to "so good!": a letter three times or more is one or two, whichever makes a word."""
-
-    def shorten(match: re.Match[str]) -> str:
-        word = match.group()
-        two, one = _REPEATED_LETTER.sub(r"\1\1", word), _REPEATED_LETTER.sub(r"\1", word)
-        return two if english.knows(two.lower()) and not english.knows(one.lower()) else one
-
-    text = _WORD.sub(shorten, text)
-    return _DOTS.sub("...", _REPEATED_SIGN.sub(r"\1", text))
-
-
-def _unleet(text: str, english: English) -> str:
-    """ "y0u 4re l0ved" to "you are loved"; a token that makes no English word stays ("covid19", "2nd", "B12")."""
-
-    def read_letters(match: re.Match[str]) -> str:
-        word = match.group().rstrip("!'")
-        rest = match.group()[len(word) :]
-        if word.isalpha() or word.isdigit() or len(word) > 30:
-            return match.group()
-        for table in (_LEET, _LEET_L):
-            candidate = word.translate(table)
-            if english.knows(candidate.lower()):
-                return candidate + rest
-        return match.group()
-
-    return _TOKEN.sub(read_letters, text)
-
-
 def _verdict(text: str, *, original: str, english: English) -> ScoreStatus:
     letters = [char for char in text if char.isalpha()]
     foreign = sum(not char.isascii() for char in letters)
@@ -165,7 +116,7 @@ def _verdict(text: str, *, original: str, english: English) -> ScoreStatus:
     signs = len(_CODE_SIGN.findall(text))
     if signs > 5 and signs > 0.08 * len(text):
         return ScoreStatus.UNREADABLE
-    words = [word.lower() for word in _WORD.findall(_EMOTICON.sub(" ", text))]
+    words = [word.lower() for word in WORD.findall(_EMOTICON.sub(" ", text))]
     share = english.share(words)
     # A whole text in another script may fold into an English word by chance, so it needs more evidence.
     disguised = not any(char.isascii() and char.isalpha() for char in original)
@@ -175,18 +126,3 @@ def _verdict(text: str, *, original: str, english: English) -> ScoreStatus:
         is_mash = not disguised and mashed * 2 >= max(1, len(unknown))
         return ScoreStatus.UNREADABLE if is_mash else ScoreStatus.NOT_ENGLISH
     return ScoreStatus.SCORED
-
-
-def _spell(text: str, english: English) -> str:
-    """Mend words one edit away from a common one; names (capitals inside a sentence) and known words stay."""
-    budget = MOST_CORRECTIONS
-
-    def mend(match: re.Match[str]) -> str:
-        nonlocal budget
-        word = match.group()
-        if budget <= 0 or english.knows(word.lower()) or (word[0].isupper() and not word.isupper()):
-            return word
-        budget -= 1
-        return english.correct(word.lower())
-
-    return _WORD.sub(mend, text)

@@ -13,7 +13,8 @@ HOMES = {
     "alembic": {"db/"},
     "anyascii": {"chat_app/safety_unicode.py"},
     "chainlit": {"chat_app/app.py", "chat_app/data_layer.py", "chat_app/server.py"},
-    "confusable_homoglyphs": {"chat_app/safety_unicode.py"},
+    "charset_normalizer": {"scorer/csv_rows.py"},
+    "confusable_homoglyphs": {"chat_app/safety_unicode.py", "scorer/lookalikes.py"},
     "fastapi": {
         "chat_app/api.py",
         "chat_app/gate.py",

@@ -9,7 +9,7 @@ from typing import Annotated, Any, BinaryIO, TextIO
 
 import typer
 
-from chat_app.commands.json_lines import LineError, answer_lines, identity_of
+from chat_app.commands.json_lines import LineError, answer_lines, identity_of, listed
 
 app = typer.Typer()
 
@@ -61,7 +61,10 @@ def _filter(source: BinaryIO, out: TextIO) -> int:
 
     faults = answer_lines(source, out, answer, lambda error: {"id": error.identity, "error": str(error)})
     if faults:
-        typer.echo(f'{faults} line(s) could not be checked; each has an "error" in the output.', err=True)
+        typer.echo(
+            f'{len(faults)} line(s) could not be checked ({listed(faults)}); each has an "error" in the output.',
+            err=True,
+        )
     return 2 if faults else 0
 
 

@@ -3,10 +3,13 @@
 import json
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, BinaryIO, TextIO
 
 Identity = str | int | float | None
+
+MOST_LISTED = 20
+"""Faulty lines whose numbers are told."""
 
 LONGEST_LINE = 4_000_000
 """Bytes of a line that are read at most, so that memory stays constant whatever comes in."""
@@ -21,38 +24,57 @@ class LineError(Exception):
         """The line's own "id", if it was found."""
 
 
+def read_lines(source: BinaryIO) -> Iterator[tuple[int, dict[str, Any] | LineError]]:
+    """Every line of `source` with its number from 1: the object in it, or why it holds none. Empty lines are passed
+    over."""
+    number = 0
+    while line := source.readline(LONGEST_LINE + 1):
+        number += 1
+        if len(line) > LONGEST_LINE:
+            _pass_over(line, source)
+            yield number, LineError(f"The line is longer than {LONGEST_LINE} bytes.")
+        elif not line.isspace():
+            try:
+                row: dict[str, Any] | LineError = _object(line)
+            except LineError as error:
+                row = error
+            yield number, row
+
+
 def answer_lines(
     source: BinaryIO,
     out: TextIO,
     answer: Callable[[dict[str, Any]], dict[str, Any]],
     fault: Callable[[LineError], dict[str, Any]],
-) -> int:
+) -> list[int]:
     """Write `answer` of every object in `source`, or `fault` where a line is none or `answer` raises LineError.
 
-    Empty lines are passed over. Returns the number of faults, or 0 as soon as the reader of `out` has gone.
+    Empty lines are passed over. Returns the numbers of the faulty lines, or none as soon as the reader of `out` has
+    gone.
     """
-    faults = 0
+    faults: list[int] = []
     try:
-        while line := source.readline(LONGEST_LINE + 1):
-            too_long = len(line) > LONGEST_LINE
-            if too_long:
-                _pass_over(line, source)
-            elif line.isspace():
-                continue
+        for number, row in read_lines(source):
             try:
-                if too_long:
-                    raise LineError(f"The line is longer than {LONGEST_LINE} bytes.")
-                answered = answer(_object(line))
+                if isinstance(row, LineError):
+                    raise row
+                answered = answer(row)
             except LineError as error:
-                faults += 1
+                faults.append(number)
                 answered = fault(error)
             out.write(json.dumps(answered) + "\n")
             out.flush()
     except BrokenPipeError:
         # The reader has gone (`| head`): point standard output away, so that the flush at exit stays quiet.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
+        return []
     return faults
+
+
+def listed(numbers: Sequence[int]) -> str:
+    """The numbers of faulty lines, for a person; the first of them, if there are many."""
+    shown = ", ".join(map(str, numbers[:MOST_LISTED]))
+    return shown + (" ..." if len(numbers) > MOST_LISTED else "")
 
 
 def identity_of(row: dict[str, Any]) -> Identity:

@@ -1,16 +1,18 @@
 """`heard score`, `heard train` and `heard evaluate`: the scorer on the command line."""
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, TextIO
 
 import typer
 
-from chat_app.commands.json_lines import LineError, answer_lines, identity_of
+from chat_app.commands.json_lines import LineError, answer_lines, identity_of, listed
+from chat_app.commands.progress import Progress
 
 if TYPE_CHECKING:
+    from scorer.labels import Labels
     from scorer.records import EmpathyScore
     from scorer.score import Scorer
 
@@ -59,7 +61,7 @@ def score(
     """Rate a reply's cognitive, emotional and behavioral empathy on 1 to 3."""
     if (text is None) is not jsonl:
         raise CommandError('Give one text, or --jsonl: heard score "That sounds hard."')
-    scorer = _open_scorer(head, encoder)
+    scorer = open_scorer(head, encoder)
     if jsonl:
         raise typer.Exit(filter_lines(scorer, sys.stdin.buffer, sys.stdout))
     typer.echo(render(scorer.score(seeker, text or "")))
@@ -70,7 +72,11 @@ def train(
     out: Annotated[Path, typer.Option("--out", help="Folder of the new head.")],
     data: Annotated[
         Path | None,
-        typer.Option("--data", help="Your ratings: CSV with seeker,reply,cognitive,emotional,behavioral (1 to 3)."),
+        typer.Option(
+            "--data",
+            help="Your ratings: CSV with the columns reply, cognitive, emotional, behavioral (1 to 3, empty is not "
+            "rated) and, if you like, seeker (the message answered) and rater. Bad rows are told and left out.",
+        ),
     ] = None,
     shared: Annotated[
         Path | None, typer.Option("--shared", help="Folder with the label sources of the default head (see its card).")
@@ -87,15 +93,17 @@ def train(
     if out.is_dir() and any(out.iterdir()) and not force:
         raise CommandError(f"{out} is not empty. Give another folder, or --force to replace the head in it.")
     if data is not None:
-        from scorer.data import training_labels
+        from scorer.labels import check_enough
 
-        training_labels(data)  # before anything is fetched: a fault in line 3 should not take minutes to show
+        check_enough(
+            _read_labels(data)
+        )  # before anything is fetched: a fault in line 3 should not take minutes to show
     with _training():
         from scorer.make import make_default, make_from_labels
     folder = _encoder_folder(encoder)
     # For the head's own record, so without this machine's paths.
     chosen = f" --encoder {'FOLDER' if Path(encoder).is_dir() else encoder}" if encoder else ""
-    with _Progress() as tell:
+    with Progress() as tell:
         if data is not None:
             command = f"heard train --data {data.name}{chosen} --out DIR"
             make_from_labels(data, folder, out, _cache(cache), tell, command)
@@ -127,13 +135,14 @@ def evaluate(
     if data is not None:
         from scorer.check import on_labels
 
-        typer.echo(on_labels(_open_scorer(head, encoder), data))
+        labels = _read_labels(data)
+        typer.echo(on_labels(open_scorer(head, encoder), labels))
         return
     with _training():
         from scorer.evaluate import evaluate as tables
 
     assert shared is not None
-    with _Progress() as tell:
+    with Progress() as tell:
         text = tables(shared, _encoder_folder(encoder), _cache(cache), tell)
     if card is not None:
         from scorer.check import write_between_marks
@@ -157,17 +166,26 @@ def filter_lines(scorer: "Scorer", source: BinaryIO, out: TextIO) -> int:
     """Answer every line of `source` in order, each flushed at once. Returns 0, or 2 when a line could not be read."""
     faults = answer_lines(source, out, lambda row: _answer(row, scorer), _fault)
     if faults:
-        typer.echo(f'{faults} line(s) could not be read; each has the status "error" in the output.', err=True)
+        typer.echo(
+            f'{len(faults)} line(s) could not be read ({listed(faults)}); each has the status "error" in the output.',
+            err=True,
+        )
     return 2 if faults else 0
 
 
-def _answer(row: dict[str, Any], scorer: "Scorer") -> dict[str, Any]:
+def pair_of(row: dict[str, Any]) -> tuple[str, str]:
+    """The seeker's message ("" if there is none) and the reply of a line. Raises LineError for what is no text."""
     identity, seeker, reply = identity_of(row), row.get("seeker"), row.get("reply")
     if not isinstance(reply, str):
         raise LineError('"reply" is missing or is not text.', identity)
     if not isinstance(seeker, str | None):
         raise LineError('"seeker" is not text.', identity)
-    result = scorer.score(seeker or "", reply)
+    return seeker or "", reply
+
+
+def _answer(row: dict[str, Any], scorer: "Scorer") -> dict[str, Any]:
+    identity, (seeker, reply) = identity_of(row), pair_of(row)
+    result = scorer.score(seeker, reply)
     if result.empathy is None:
         return {"id": identity, "status": result.status.value, "reason": result.reason}
     names = ("cognitive", "emotional", "behavioral", "empathy")
@@ -183,7 +201,8 @@ def _bar(value: float) -> str:
     return "█" * filled + "░" * (20 - filled)
 
 
-def _open_scorer(head: str, encoder: str) -> "Scorer":
+def open_scorer(head: str, encoder: str) -> "Scorer":
+    """The scorer that the options --head and --encoder name; without them that of the settings. Raises ScorerError."""
     from scorer.hub import encoder_of
     from scorer.score import Scorer, head_folder
 
@@ -193,6 +212,15 @@ def _open_scorer(head: str, encoder: str) -> "Scorer":
         head = load_settings().scorer_head
     folder = head_folder(head)
     return Scorer.load(folder, _encoder_folder(encoder) if encoder else encoder_of(folder, _encoder_folder))
+
+
+def _read_labels(path: Path) -> "Labels":
+    """A team's ratings; says on standard error what was read and which rows were not."""
+    from scorer.labels import account, read_labels
+
+    labels = read_labels(path)
+    typer.echo(account(labels), err=True)
+    return labels
 
 
 @contextmanager
@@ -226,25 +254,3 @@ def _cache(folder: Path | None) -> Path:
     from chat_app.settings import load_settings
 
     return folder or load_settings().cache_dir / "features"
-
-
-class _Progress:
-    """A progress bar on standard error, one line for each thing that is done."""
-
-    def __enter__(self) -> Callable[[str, int, int], None]:
-        from rich.console import Console
-        from rich.progress import Progress, TaskID
-
-        self._progress = Progress(console=Console(stderr=True))
-        self._progress.start()
-        tasks: dict[str, TaskID] = {}
-
-        def tell(what: str, done: int, of: int) -> None:
-            if what not in tasks:
-                tasks[what] = self._progress.add_task(what, total=of)
-            self._progress.update(tasks[what], completed=done)
-
-        return tell
-
-    def __exit__(self, *_: object) -> None:
-        self._progress.stop()

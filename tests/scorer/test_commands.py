@@ -82,7 +82,7 @@ def test_the_filter_answers_every_line_in_order(encoder_folder: Path) -> None:
             assert set(row) == {"id", "status", "reason"}
             assert row["reason"]
     assert done.returncode == 2
-    assert b"6 line(s)" in done.stderr
+    assert b"6 line(s) could not be read (3, 4, 5, 6, 7, 9)" in done.stderr
     assert b"Traceback" not in done.stderr
 
 

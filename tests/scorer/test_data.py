@@ -1,88 +1,13 @@
-"""A team's CSV: what is taken, and faults named by line. Measures against cases worked by hand."""
-
-from pathlib import Path
+"""The project's own set, folds and the mixing; measures against cases worked by hand."""
 
 import numpy as np
 import pytest
 
-from scorer.data import FACETS, PROJECT_SET, labels_csv, project_set, tabulate, training_labels
-from scorer.errors import ScorerError
+from scorer.data import FACETS, PROJECT_SET, project_set, tabulate
 from scorer.measures import auc, mse, ranks, spearman
 from scorer.mixing import SIGNS, fit_mixing
 from scorer.records import COMPONENTS
 from scorer.train import folds
-
-HEADER = "seeker,reply,cognitive,emotional,behavioral\n"
-
-
-def write(folder: Path, text: str) -> Path:
-    path = folder / "labels.csv"
-    path.write_bytes(text.encode() if isinstance(text, str) else text)
-    return path
-
-
-def test_ratings_are_read_and_blank_means_not_rated(tmp_path: Path) -> None:
-    path = write(tmp_path, "\ufeff" + HEADER + 'I lost my job,"I\'m so sorry, that is hard.",2.5,3,\n,Call them.,,,3\n')
-    first, second = labels_csv(path)
-    assert first.labels == {"cognitive": 0.75, "emotional": 1.0}
-    assert second.labels == {"behavioral": 1.0}
-    table = tabulate([first, second], COMPONENTS)
-    assert np.isnan(table.targets).sum() == 3
-
-
-@pytest.mark.parametrize(
-    ("text", "match"),
-    [
-        (HEADER, "no rows"),
-        ("seeker,reply,cognitive,emotional\n", "line 1: no column behavioral"),
-        ("seeker,reply,cognitive,emotional,behavioral,mood\n", "line 1: unknown column mood"),
-        (HEADER + "a,That is hard.,1,2,3\nb,That is sad.,1,4,3\n", 'line 3: emotional is "4"'),
-        (HEADER + "a,That is hard.,nan,2,3\n", 'line 2: cognitive is "nan"'),
-        (HEADER + "a,That is hard.,high,2,3\n", 'line 2: cognitive is "high"'),
-        (HEADER + "a,That is hard.,1,2\n", "line 2: this line has not as many cells"),
-        (HEADER + "a,That is hard.,1,2,3,4\n", "line 2: this line has not as many cells"),
-        (HEADER + "a,That is hard.,,,\n", "line 2: no rating"),
-        (HEADER + "a,,1,2,3\n", "line 2: this reply cannot be scored. There is no text"),
-        (HEADER + "a,lo siento mucho,1,2,3\n", "line 2: this reply cannot be scored. Only English"),
-        (HEADER + 'a,"open quote,1,2,3\n', "after line 1: no CSV"),
-        ("", "is empty. Its first line must be seeker,reply"),
-        (HEADER.replace(",", ";") + "a;That is hard.;1;2;3\n", "parted by semicolons"),
-        (HEADER.replace(",", "\t") + "a\tThat is hard.\t1\t2\t3\n", "parted by tabs"),
-    ],
-)
-def test_a_fault_is_named_with_its_line(tmp_path: Path, text: str, match: str) -> None:
-    with pytest.raises(ScorerError, match=match):
-        labels_csv(write(tmp_path, text))
-
-
-def test_blank_rows_are_passed_over_and_doubles_stay_in_one_group(tmp_path: Path) -> None:
-    rows = "a,That is hard.,1,2,3\na,That is hard.,2,2,3\n\n,,,,\n , ,,,\n"
-    first, second = labels_csv(write(tmp_path, HEADER + rows))
-    assert first.group == second.group
-    assert (first.labels["cognitive"], second.labels["cognitive"]) == (0.0, 0.5)
-
-
-@pytest.mark.parametrize(
-    ("text", "match"),
-    [
-        ("".join(f"{n % 4},That is hard.,1,2,3\n" for n in range(40)), "4 different message"),
-        ("".join(f"{n},That is hard.,1,2,\n" for n in range(40)), "no rating in the column behavioral"),
-    ],
-)
-def test_labels_that_are_too_few_to_train_on_are_refused(tmp_path: Path, text: str, match: str) -> None:
-    path = write(tmp_path, HEADER + text)
-    assert len(labels_csv(path)) == 40
-    with pytest.raises(ScorerError, match=match):
-        training_labels(path)
-
-
-def test_a_file_that_is_not_text_is_told_plainly(tmp_path: Path) -> None:
-    path = tmp_path / "labels.csv"
-    path.write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(ScorerError, match="UTF-8"):
-        labels_csv(path)
-    with pytest.raises(ScorerError, match="cannot be read"):
-        labels_csv(tmp_path / "nowhere.csv")
 
 
 def test_the_projects_own_set_is_whole() -> None:

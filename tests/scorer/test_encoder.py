@@ -147,3 +147,22 @@ def test_what_is_no_plain_bert_is_refused(tiny_bert: Path, tmp_path: Path, chang
 def test_a_missing_folder_is_told_plainly(tmp_path: Path) -> None:
     with pytest.raises(ScorerError, match="cannot be read"):
         Encoder.load(tmp_path / "nowhere", [6])
+
+
+@pytest.mark.parametrize("value", [None, "32", 0, True])
+def test_a_configuration_without_its_numbers_is_refused(tiny_bert: Path, tmp_path: Path, value: object) -> None:
+    folder = tmp_path / "other"
+    shutil.copytree(tiny_bert, folder)
+    config = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps({**config, "hidden_size": value}))
+    with pytest.raises(ScorerError, match='"hidden_size" must be a whole number'):
+        Encoder.load(folder, [4])
+
+
+@pytest.mark.parametrize("name", ["config.json", "tokenizer.json", "model.safetensors"])
+def test_a_folder_without_one_of_its_files_names_it(tiny_bert: Path, tmp_path: Path, name: str) -> None:
+    folder = tmp_path / "partial"
+    shutil.copytree(tiny_bert, folder)
+    (folder / name).unlink()
+    with pytest.raises(ScorerError, match=name):
+        Encoder.load(folder, [4])

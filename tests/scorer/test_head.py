@@ -92,6 +92,45 @@ def test_weights_of_something_else_are_refused(folder: Path) -> None:
         Head.load(folder)
 
 
+@pytest.mark.parametrize(
+    ("name", "value", "match"),
+    [
+        ("biases", np.array([0.0, np.nan]), "biases holds something else than finite numbers"),
+        ("mixing_bias", np.array([0, 1, 2]), "mixing_bias holds something else"),
+        ("projection", np.zeros(2), "projection must have two dimensions"),
+        ("mixing", np.zeros((2, 2)), "mixing has shape"),
+    ],
+)
+def test_weights_of_another_kind_are_refused(folder: Path, name: str, value: np.ndarray, match: str) -> None:
+    path = folder / "weights.safetensors"
+    save_file({**load_file(path), name: value.astype(np.float32) if value.dtype.kind == "f" else value}, path)
+    text = (folder / "head.toml").read_text()
+    old = read_head_file(folder / "head.toml").weights_sha256
+    (folder / "head.toml").write_text(text.replace(old, hashlib.sha256(path.read_bytes()).hexdigest()))
+    with pytest.raises(ScorerError, match=match):
+        Head.load(folder)
+
+
+@pytest.mark.parametrize(
+    ("name", "match"),
+    [
+        ("weights.safetensors", r"weights\.safetensors cannot be read\. Restore it"),
+        ("head.toml", "There is no head in"),
+    ],
+)
+def test_a_folder_without_one_of_its_files_names_the_next_step(folder: Path, name: str, match: str) -> None:
+    (folder / name).unlink()
+    with pytest.raises(ScorerError, match=match):
+        Head.load(folder)
+
+
+def test_the_width_of_another_encoder_is_refused(folder: Path) -> None:
+    head = Head.load(folder)
+    head.check_width(2)
+    with pytest.raises(ScorerError, match='"mine" read token states of 2 numbers, but its encoder gives 384'):
+        head.check_width(384)
+
+
 def test_texts_in_the_head_file_survive(tmp_path: Path) -> None:
     file = replace(FILE, title='A "quoted" \\ title, für uns')
     write_head(tmp_path, file, TENSORS)

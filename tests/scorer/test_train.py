@@ -15,6 +15,7 @@ from scorer.encoder import Encoder
 from scorer.errors import ScorerError
 from scorer.features import Features, compute
 from scorer.head import Head, HeadFile
+from scorer.labels import read_labels
 from scorer.make import make_from_labels, write_head
 from scorer.records import COMPONENTS
 from scorer.score import Scorer
@@ -147,7 +148,7 @@ def test_a_team_trains_a_head_on_its_own_labels(labels: Path, encoder_folder: Pa
     card = (out / "CARD.md").read_text()
     assert "labels.csv: 160 replies" in card
     assert "skill" in card
-    assert "| cognitive |" in on_labels(scorer, labels)
+    assert "| cognitive |" in on_labels(scorer, read_labels(labels))
 
 
 def test_too_few_labels_are_refused(encoder_folder: Path, tmp_path: Path) -> None:
