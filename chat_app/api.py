@@ -1,7 +1,9 @@
 """The JSON routes: `/health` for whoever runs the server, `/api/score` for ratings without a chat, and a description of
 the second for programs that make clients of one."""
 
-from collections.abc import Callable
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 
 from fastapi import APIRouter, Request
 from fastapi.responses import JSONResponse, Response
@@ -16,10 +18,13 @@ RETRY_SECONDS = 5
 """Told to a caller who found the line full."""
 
 
-def api_routes(services: Services, health: Callable[[], dict[str, str]]) -> APIRouter:
-    """`GET /health`, `POST /api/score` and `GET /api/openapi.json`. `health()` must answer from memory."""
+def api_routes(services: Services, health: Callable[[], dict[str, str]], writing: Callable[[], bool]) -> APIRouter:
+    """`GET /health`, `POST /api/score` and `GET /api/openapi.json`.
+
+    `health()` must answer from memory; `writing()` tells whether a live reply is being written or scored.
+    """
     router = APIRouter()
-    line = ScoreLine(services)
+    line = ScoreLine(services, writing)
     limit = services.settings.message_limit
 
     @router.get("/health")
@@ -32,7 +37,8 @@ def api_routes(services: Services, health: Callable[[], dict[str, str]]) -> APIR
         try:
             check_caller(request.headers, request.client.host if request.client else "")
             call = read_call(await body_of(request), limit)
-            answers = await line.rate(call, request.is_disconnected)
+            async with watched(request) as left:
+                answers = await line.rate(call, left)
         except RefusedCall as refused:
             again = {"Retry-After": str(RETRY_SECONDS)} if refused.status == 429 else {}
             return JSONResponse({"status": "refused", "reason": refused.sentence}, refused.status, FRESH | again)
@@ -55,3 +61,23 @@ async def body_of(request: Request) -> bytes:
         if len(body) > MOST_BYTES:
             raise too_large()
     return body
+
+
+@asynccontextmanager
+async def watched(request: Request) -> AsyncIterator[Callable[[], bool]]:
+    """Tells whether the caller of a request whose body has been read has gone away.
+
+    By a task that listens all the time: uvicorn stops reading after a large body, so that a single look
+    (`request.is_disconnected`) finds the end of the connection only at the second time.
+    """
+
+    async def listen() -> None:
+        while (await request.receive())["type"] != "http.disconnect":
+            pass
+
+    listening = asyncio.create_task(listen())
+    try:
+        yield listening.done
+    finally:
+        listening.cancel()
+        await asyncio.wait([listening])

@@ -49,7 +49,7 @@ def create_app(settings: Settings, services: Services) -> FastAPI:
     os.environ["CHAINLIT_AUTH_SECRET"] = identity.chat_secret()
     runtime = Runtime(services, identity)
     install(runtime)
-    chat = Chat(ChatSessions(runtime.hub), runtime.aclose, ChatTokens())
+    chat = Chat(ChatSessions(runtime.hub), runtime.aclose, ChatTokens(), writing=lambda: runtime.hub.writing)
     app = create_parent(settings, services, identity, chat)
     chat.policy = mount_chat(app)
     return app
@@ -65,6 +65,8 @@ class Chat:
     tokens: Tokens
     policy: str = "default-src 'none'"
     """Content-Security-Policy of the chat's page."""
+    writing: Callable[[], bool] = lambda: False
+    """Whether a reply is being written or scored."""
 
 
 def create_parent(settings: Settings, services: Services, identity: Identity, chat: Chat) -> FastAPI:
@@ -81,7 +83,7 @@ def create_parent(settings: Settings, services: Services, identity: Identity, ch
 
     app = FastAPI(title="heard", lifespan=lifespan, docs_url=None, redoc_url=None, openapi_url=None)
     app.include_router(page_routes(services, identity, chat.sessions))
-    app.include_router(api_routes(services, health.state))
+    app.include_router(api_routes(services, health.state, chat.writing))
     app.mount("/static", StaticFiles(directory=HERE / "static"))
     app.add_exception_handler(HTTPException, _on_http)
     app.add_exception_handler(RequestValidationError, _on_bad_form)

@@ -16,7 +16,7 @@ import httpx
 
 from tests.socket_client import SocketPage, Visitor
 
-START_SECONDS = 60
+START_SECONDS = 120
 
 
 @dataclass(frozen=True)

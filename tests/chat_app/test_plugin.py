@@ -1,6 +1,6 @@
 """heard's card in another Chainlit app: a plain app in a folder of its own, run by `chainlit run`."""
 
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import httpx
@@ -13,7 +13,7 @@ from chat_app.opening import open_scorer
 from chat_app.weights import Weights
 from tests.browser import Console, chromium, installed, say
 from tests.chat_app.talking import CRISIS, CURT, WARM
-from tests.plain_chainlit import Running, page_of, running
+from tests.plain_chainlit import PlainPage, Running, page_of, running
 
 SOURCE = f"""
 import chainlit as cl
@@ -60,10 +60,17 @@ def app(tmp_path_factory: pytest.TempPathFactory, weights: Weights) -> Iterator[
         yield made
 
 
-async def test_a_reply_gets_the_card_with_the_scorer_s_score(app: Running) -> None:
-    async with page_of(app) as page:
-        turn = await page.send("I failed my exam.")
-        card = page.cards[turn.reply["id"]]
+@pytest.fixture
+async def page(app: Running) -> AsyncIterator[PlainPage]:
+    """A page whose welcome has been shown and scored."""
+    async with page_of(app) as opened:
+        await opened.until(lambda: len(opened.cards) == 1 and not opened.loading)
+        yield opened
+
+
+async def test_a_reply_gets_the_card_with_the_scorer_s_score(page: PlainPage) -> None:
+    turn = await page.send("I failed my exam.")
+    card = page.cards[turn.reply["id"]]
     score = open_scorer().score("I failed my exam.", WARM)
     assert score.empathy is not None
     assert card["score"]["scored"] is True
@@ -73,37 +80,34 @@ async def test_a_reply_gets_the_card_with_the_scorer_s_score(app: Running) -> No
     assert (event["name"], event["type"], event["display"]) == (ELEMENT, "custom", "inline")
 
 
-async def test_streamed_replies_and_each_of_several_get_one(app: Running) -> None:
-    async with page_of(app) as page:
-        streamed = await page.send("stream")
-        assert len(streamed.cards) == 1
-        two = await page.send("two")
-        curt, warm = (page.cards[reply["id"]]["score"]["empathy"]["share"] for reply in two.replies)
-        assert curt < warm
-        assert (await page.send("nothing")).cards == []
+async def test_streamed_replies_and_each_of_several_get_one(page: PlainPage) -> None:
+    streamed = await page.send("stream")
+    assert len(streamed.cards) == 1
+    two = await page.send("two")
+    curt, warm = (page.cards[reply["id"]]["score"]["empathy"]["share"] for reply in two.replies)
+    assert curt < warm
+    assert (await page.send("nothing")).cards == []
 
 
-async def test_any_other_message_can_be_shown_with_its_score(app: Running) -> None:
-    async with page_of(app) as page:
-        await page.until(lambda: len(page.cards) == 1)
-        ((reply_id, _),) = page.cards.items()
-        assert page.steps[reply_id]["output"] == "Hello, I am here to listen."
+async def test_any_other_message_can_be_shown_with_its_score(page: PlainPage) -> None:
+    ((reply_id, card),) = page.cards.items()
+    assert page.steps[reply_id]["output"] == "Hello, I am here to listen."
+    assert card["score"]["scored"] is True
 
 
-async def test_a_crisis_is_not_rated(app: Running) -> None:
-    async with page_of(app) as page:
-        turn = await page.send(CRISIS)
+async def test_a_crisis_is_not_rated(page: PlainPage) -> None:
+    turn = await page.send(CRISIS)
     assert turn.card is not None
     assert turn.card["score"]["scored"] is False
     assert "crisis" in turn.card["score"]["reason"]
 
 
-async def test_a_fault_of_the_app_stays_the_app_s(app: Running) -> None:
-    async with page_of(app) as page:
-        turn = await page.send("fail")
-        assert turn.cards == []
-        assert "a fault of the app" in turn.text
-        assert len((await page.send("Are you still there?")).cards) == 1
+async def test_a_fault_of_the_app_stays_the_app_s(app: Running, page: PlainPage) -> None:
+    turn = await page.send("fail")
+    assert turn.cards == []
+    assert turn.text == WARM
+    assert "ValueError: a fault of the app" in app.log.read_text(encoding="utf-8")
+    assert len((await page.send("Are you still there?")).cards) == 1
 
 
 def test_its_server_hands_out_the_card_and_its_folder_stays_its_own(app: Running) -> None:
@@ -120,6 +124,7 @@ def test_its_server_hands_out_the_card_and_its_folder_stays_its_own(app: Running
 async def test_below_a_root_path_too(tmp_path: Path, weights: Weights) -> None:
     with running(tmp_path, SOURCE, "--root-path", "/deep") as made:
         async with page_of(made) as page:
+            await page.until(lambda: len(page.cards) == 1 and not page.loading)
             assert (await page.visitor.http.get(f"{made.url}{STYLESHEET}")).status_code == 200
             assert len((await page.send("I failed my exam.")).cards) == 1
 
@@ -137,7 +142,7 @@ async def test_the_card_is_drawn(app: Running) -> None:
         await expect(cards).to_have_count(2, timeout=30_000)
         await expect(page.get_by_role("group", name="Estimated empathy.").last).to_be_visible()
         bar = cards.last.locator(".hc-row.hc-main .hc-fill")
-        await expect(bar).to_have_css("fill", "rgb(18, 110, 75)")
+        await expect(bar).to_have_css("fill", "rgb(108, 208, 161)")  # High, on the dark page that is Chainlit's own
         assert await page.evaluate("document.querySelectorAll('.hc-row')[0].offsetWidth") > 200
         assert [error for error in console.errors if "HeardScoreCard" in error or "heard" in error] == []
 
