@@ -8,5 +8,7 @@
 - the chat page: `app` (Chainlit), `live`, `bubble`, `page`, `card`, `wording`, `choices`, `panel`, `reopen`,
   `data_layer`, `history_rows`, `element_files`
 - the server round it: `server`, `gate`, `identity`, `api`, `health`, `logs`, `runtime`, `pages/`, `flag_table`
+- the scorer for other programs: over HTTP `score_calls`, `score_line`, `score_json`, `api_description`; in a LangChain
+  chain `runnable`; in another Chainlit app `plugin`, `card_files`; `opening` opens it for the last two
 - the command line: `cli`, `commands/`, `hints`
 """

@@ -1,117 +1,83 @@
-"""The two JSON routes: `/health` for whoever runs the server, `/api/score` for one rating without a chat."""
+"""The JSON routes: `/health` for whoever runs the server, `/api/score` for ratings without a chat, and a description of
+the second for programs that make clients of one."""
 
 import asyncio
-import json
-from collections.abc import Callable
-from typing import Any
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 
 from fastapi import APIRouter, Request
 from fastapi.responses import JSONResponse, Response
 
-from chat_app import safety
+from chat_app.api_description import description
+from chat_app.score_calls import MOST_BYTES, RefusedCall, check_caller, read_call, too_large
+from chat_app.score_line import CallerLeft, ScoreLine
 from chat_app.services import Services
-from scorer.records import EmpathyScore
 
-MOST_BYTES = 262_144
-"""Of a request to `/api/score`; the limit in characters is the setting `message_limit`."""
-MOST_WAITING = 8
-"""Ratings that may wait at once; the chat's own ratings use the same thread and must not queue behind a crowd."""
-LOOPBACK = ("127.0.0.1", "::1")
+FRESH = {"Cache-Control": "no-store"}
+RETRY_SECONDS = 5
+"""Told to a caller who found the line full."""
 
 
-class RefusedCall(Exception):
-    """A call that gets a status and a plain sentence; never the caller's own text."""
+def api_routes(services: Services, health: Callable[[], dict[str, str]], writing: Callable[[], bool]) -> APIRouter:
+    """`GET /health`, `POST /api/score` and `GET /api/openapi.json`.
 
-    def __init__(self, status: int, sentence: str) -> None:
-        super().__init__(sentence)
-        self.status, self.sentence = status, sentence
-
-
-def api_routes(services: Services, health: Callable[[], dict[str, str]]) -> APIRouter:
-    """`GET /health` and `POST /api/score`. `health()` must answer from memory."""
+    `health()` must answer from memory; `writing()` tells whether a live reply is being written or scored.
+    """
     router = APIRouter()
-    turn = asyncio.Semaphore(1)
-    waiting = 0
+    line = ScoreLine(services, writing)
+    limit = services.settings.message_limit
 
     @router.get("/health")
     async def how_are_you() -> Response:
         state = health()
-        return JSONResponse(state, 503 if state["status"] == "degraded" else 200, {"Cache-Control": "no-store"})
+        return JSONResponse(state, 503 if state["status"] == "degraded" else 200, FRESH)
 
     @router.post("/api/score")
     async def score(request: Request) -> Response:
-        nonlocal waiting
         try:
-            seeker, reply = await texts_of(request, services.settings.message_limit)
-            if waiting >= MOST_WAITING:
-                raise RefusedCall(429, "Too many texts are waiting for a score. Try again in a few seconds.")
+            check_caller(request.headers, request.client.host if request.client else "")
+            call = read_call(await body_of(request), limit)
+            async with watched(request) as left:
+                answers = await line.rate(call, left)
         except RefusedCall as refused:
-            return JSONResponse({"status": "refused", "reason": refused.sentence}, refused.status)
-        if safety.check(seeker).crisis or safety.check(reply).crisis:
-            return JSONResponse(crisis_answer())
-        waiting += 1
-        try:
-            async with turn:
-                loop = asyncio.get_running_loop()
-                rated = await loop.run_in_executor(services.scoring, services.scorer.score, seeker, reply)
-        finally:
-            waiting -= 1
-        return JSONResponse(as_json(rated))
+            again = {"Retry-After": str(RETRY_SECONDS)} if refused.status == 429 else {}
+            return JSONResponse({"status": "refused", "reason": refused.sentence}, refused.status, FRESH | again)
+        except CallerLeft:
+            return Response(status_code=499)  # nobody reads it; 499 is what proxies call a request that was given up
+        return JSONResponse({"items": answers} if call.many else answers[0], headers=FRESH)
+
+    @router.get("/api/openapi.json")
+    async def described() -> Response:
+        return JSONResponse(description(limit))
 
     return router
 
 
-def as_json(score: EmpathyScore) -> dict[str, Any]:
-    """A score as JSON: components and empathy are numbers on 1..3, or null together with a `reason`."""
-    return {
-        "status": score.status.value,
-        "cognitive": score.cognitive,
-        "emotional": score.emotional,
-        "behavioral": score.behavioral,
-        "empathy": score.empathy,
-        "reason": score.reason,
-        "head_name": score.head_name,
-        "head_sha256": score.head_sha256,
-        "encoder_sha256": score.encoder_sha256,
-    }
-
-
-def crisis_answer() -> dict[str, Any]:
-    """In place of a score: a text with suicidal or self-harm meaning never reaches the scorer."""
-    return {
-        "status": "crisis",
-        "cognitive": None,
-        "emotional": None,
-        "behavioral": None,
-        "empathy": None,
-        "reason": "This text is not scored, because it reads like a crisis. Please turn to people: see the help page.",
-        "help": "/help",
-    }
-
-
-async def texts_of(request: Request, limit: int) -> tuple[str, str]:
-    """The two texts of a call. Raises RefusedCall for a stranger, a wrong type, bad JSON, or more than `limit`."""
-    # The gate has already refused a foreign Origin; without one, only a program on this machine may ask.
-    client = request.client.host if request.client else ""
-    if "origin" not in request.headers and client not in LOOPBACK:
-        raise RefusedCall(403, "This address answers its own pages and programs on the same machine only.")
-    if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
-        raise RefusedCall(415, 'Send JSON with the header "Content-Type: application/json".')
+async def body_of(request: Request) -> bytes:
+    """The whole body. Raises RefusedCall (413) as soon as it is larger than MOST_BYTES."""
     body = b""
     async for chunk in request.stream():
         body += chunk
         if len(body) > MOST_BYTES:
-            raise RefusedCall(413, f"The request has more than {MOST_BYTES:,} bytes. Send a shorter text.")
+            raise too_large()
+    return body
+
+
+@asynccontextmanager
+async def watched(request: Request) -> AsyncIterator[Callable[[], bool]]:
+    """Tells whether the caller of a request whose body has been read has gone away.
+
+    By a task that listens all the time: uvicorn stops reading after a large body, so that a single look
+    (`request.is_disconnected`) finds the end of the connection only at the second time.
+    """
+
+    async def listen() -> None:
+        while (await request.receive())["type"] != "http.disconnect":
+            pass
+
+    listening = asyncio.create_task(listen())
     try:
-        given = json.loads(body)
-    except (ValueError, RecursionError) as error:
-        raise RefusedCall(422, 'The body is not valid JSON. Send {"seeker": "...", "reply": "..."}.') from error
-    if not isinstance(given, dict) or not set(given) <= {"seeker", "reply"}:
-        raise RefusedCall(422, 'Send one JSON object with the two keys "seeker" and "reply" and no others.')
-    for key in ("seeker", "reply"):
-        text = given.get(key)
-        if not isinstance(text, str):
-            raise RefusedCall(422, f'"{key}" is missing or not a text. Send it as a string; it may be empty.')
-        if len(text) > limit:
-            raise RefusedCall(413, f'"{key}" has more than {limit:,} characters. Send a shorter text.')
-    return given["seeker"], given["reply"]
+        yield listening.done
+    finally:
+        listening.cancel()
+        await asyncio.wait([listening])

@@ -213,6 +213,11 @@ class Hub:
         turn = self._turns.get(conversation_id)
         return turn if turn is not None and turn.view.end is None else None
 
+    @property
+    def writing(self) -> bool:
+        """Whether any reply is being written or scored."""
+        return any(turn.view.end is None for turn in self._open)
+
     def begin(self, request: TurnRequest, events: Callable[[TurnRequest], Events]) -> LiveTurn | None:
         """Start a turn, or return None when the conversation already has one (the lock of a second tab).
 

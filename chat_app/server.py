@@ -50,7 +50,7 @@ def create_app(settings: Settings, services: Services) -> FastAPI:
     os.environ["CHAINLIT_AUTH_SECRET"] = identity.chat_secret()
     runtime = Runtime(services, identity)
     install(runtime)
-    chat = Chat(ChatSessions(runtime.hub), runtime.aclose, ChatTokens())
+    chat = Chat(ChatSessions(runtime.hub), runtime.aclose, ChatTokens(), writing=lambda: runtime.hub.writing)
     app = create_parent(settings, services, identity, chat)
     chat.policy = mount_chat(app)
     return app
@@ -66,6 +66,8 @@ class Chat:
     tokens: Tokens
     policy: str = "default-src 'none'"
     """Content-Security-Policy of the chat's page."""
+    writing: Callable[[], bool] = lambda: False
+    """Whether a reply is being written or scored."""
 
 
 def create_parent(settings: Settings, services: Services, identity: Identity, chat: Chat) -> FastAPI:
@@ -84,7 +86,7 @@ def create_parent(settings: Settings, services: Services, identity: Identity, ch
     may_chat = consent_check(services)
     app.include_router(page_routes(services, identity, chat.sessions))
     app.include_router(scorer_routes(services, identity, may_chat))
-    app.include_router(api_routes(services, health.state))
+    app.include_router(api_routes(services, health.state, chat.writing))
     app.mount("/static", StaticFiles(directory=HERE / "static"))
     app.add_exception_handler(HTTPException, _on_http)
     app.add_exception_handler(RequestValidationError, _on_bad_form)

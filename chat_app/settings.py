@@ -87,15 +87,17 @@ class Settings(BaseSettings):
         return self.database_url or f"sqlite+aiosqlite:///{(self.data_dir / 'heard.db').resolve()}"
 
 
-def load_settings(folder: Path | None = None, **overrides: Any) -> Settings:
+def load_settings(folder: Path | None = None, *, file: bool = True, **overrides: Any) -> Settings:
     """Read `settings.toml` in `folder` (default: the working directory) and the environment; `overrides` win over both.
+
+    Without `file` the environment alone: in another program's folder a file of that name is not ours.
 
     Raises SettingsError for an unknown key, a value out of range, or a file that is not TOML.
     """
     path = (folder or Path.cwd()) / FILE_NAME
     known = set(Settings.model_fields)
     values: dict[str, Any] = {}
-    if path.exists():
+    if file and path.exists():
         try:
             values = tomllib.loads(path.read_text(encoding="utf-8"))
         except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:

@@ -72,9 +72,11 @@ function Copy() {
 
 export default function ScoreCard() {
   if (props.pending) return null;
-  const { score, improved, note, drafts, limits } = props;
+  const { score, improved, note, drafts, limits, stylesheet } = props;
+  const root = document.querySelector('meta[property="og:root_path"]')?.content ?? "";
   return (
     <div className="hc-card" role="group" aria-label={score.spoken}>
+      {stylesheet ? <link rel="stylesheet" href={root + stylesheet} /> : null}
       {score.scored ? (
         <div className="hc-rows" aria-hidden="true">
           <Row bar={score.empathy} main />

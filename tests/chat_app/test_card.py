@@ -186,7 +186,7 @@ def test_contrast_by_hand() -> None:
 def test_colours_can_be_read(theme: str) -> None:
     """WCAG AA: 4.5 for text, 3 for the bars."""
     colours = json.loads((PUBLIC / "theme.json").read_text(encoding="utf-8"))["variables"][theme]
-    css = (PUBLIC / "heard.css").read_text(encoding="utf-8")
+    css = (PUBLIC / "card.css").read_text(encoding="utf-8")
     block = css[css.index(".dark .hc-card {") :] if theme == "dark" else css[css.index(".hc-card {") :]
     levels = re.findall(r"--hc-(?:low|moderate|high): ([^;]+);", block)[:3]
     assert len(levels) == len(COMPONENTS)

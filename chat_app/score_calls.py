@@ -1,0 +1,95 @@
+"""A call to `/api/score` before anything is rated: who may call, how much they may send, and the texts in it.
+
+Who may call. It needs no cookie, since it stores nothing and belongs to no participant; so the cookie of somebody's
+chat is worth nothing here either. A program on this machine may call, and a page of this very server. A page of
+another site may not: the gate refuses its `Origin`, JSON alone is taken (which a form cannot send, and a script not
+without asking first), and no answer carries a header that would let a foreign page read it. A program on another
+machine is refused; one that pretends to be a page of this server reaches no more than a line of bounded length
+(`score_line.py`).
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+MOST_BYTES = 262_144
+"""Of a request's body; the limit in characters of each text is the setting `message_limit`."""
+MOST_ITEMS = 32
+"""Of one call."""
+LOOPBACK = ("127.0.0.1", "::1")
+
+EXAMPLE = '{"seeker": "...", "reply": "..."}'
+
+
+class RefusedCall(Exception):
+    """A call that gets an HTTP status and a plain sentence; never the caller's own text."""
+
+    def __init__(self, status: int, sentence: str) -> None:
+        super().__init__(sentence)
+        self.status, self.sentence = status, sentence
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """What is to be rated."""
+
+    pairs: tuple[tuple[str, str], ...]
+    """(seeker, reply), 1..MOST_ITEMS of them; the seeker may be ""."""
+    many: bool
+    """Whether it came as "items", and so is answered as a list."""
+
+
+def check_caller(headers: Mapping[str, str], client: str) -> None:
+    """Raise RefusedCall (403, 415) for a stranger or another type than JSON. `client` is the caller's address.
+
+    `headers` must know its names in lower case. The gate has already refused a foreign Origin.
+    """
+    if "origin" not in headers and client not in LOOPBACK:
+        raise RefusedCall(
+            403,
+            "Only programs on the server's own machine and its own pages may ask for scores. "
+            "From another machine, open a tunnel to it, for example with ssh -L.",
+        )
+    if headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
+        raise RefusedCall(415, 'Send JSON with the header "Content-Type: application/json".')
+
+
+def too_large() -> RefusedCall:
+    """The refusal of a body of more than MOST_BYTES."""
+    return RefusedCall(413, f"The request has more than {MOST_BYTES:,} bytes. Send fewer or shorter texts.")
+
+
+def read_call(body: bytes, limit: int) -> Call:
+    """The texts in a body. Raises RefusedCall: 400 for no JSON, 422 for another shape, 413 for too much.
+
+    limit: most characters of each text.
+    """
+    try:
+        given = json.loads(body)
+    except (ValueError, RecursionError) as error:
+        raise RefusedCall(400, f"The body is not valid JSON. Send {EXAMPLE}.") from error
+    if not isinstance(given, dict):
+        raise RefusedCall(422, f"The body is not a JSON object. Send {EXAMPLE}.")
+    if "items" not in given:
+        return Call((_pair(given, "", limit),), many=False)
+    if len(given) > 1:
+        raise RefusedCall(422, 'Beside "items" there is another key. Put "seeker" and "reply" into each item.')
+    items = given["items"]
+    if not isinstance(items, list) or not items:
+        raise RefusedCall(422, f'"items" is not a list with something in it. Send {{"items": [{EXAMPLE}]}}.')
+    if len(items) > MOST_ITEMS:
+        raise RefusedCall(413, f"The call has {len(items):,} items, and {MOST_ITEMS} are allowed. Send several calls.")
+    return Call(tuple(_pair(item, f"Item {place}: ", limit) for place, item in enumerate(items, 1)), many=True)
+
+
+def _pair(given: Any, where: str, limit: int) -> tuple[str, str]:
+    if not isinstance(given, dict) or not set(given) <= {"seeker", "reply"}:
+        raise RefusedCall(422, f'{where}Send an object with the keys "reply" and, if you like, "seeker" and no others.')
+    texts = {"seeker": given.get("seeker", ""), "reply": given.get("reply")}
+    for key, text in texts.items():
+        if not isinstance(text, str):
+            raise RefusedCall(422, f'{where}"{key}" is missing or not a text. Send it as a string; it may be empty.')
+        if len(text) > limit:
+            raise RefusedCall(413, f'{where}"{key}" has more than {limit:,} characters. Send a shorter text.')
+    return texts["seeker"], texts["reply"]
