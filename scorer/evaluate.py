@@ -11,14 +11,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
 
 from scorer.data import FACETS, FOLDS, Table, shared_examples, tabulate
 from scorer.features import Features
 from scorer.make import Tell, cross_fit, default_layers, features_of, row_weights
 from scorer.measures import auc, mse, spearman
 from scorer.mixing import EPITOME_FACET, fit_mixing
-from scorer.records import COMPONENTS
+from scorer.paper import paper_head
+from scorer.records import COMPONENTS, LOWEST
 from scorer.train import Recipe, folds, one_thread, prepare
 
 Floats = np.ndarray[Any, np.dtype[Any]]
@@ -73,8 +73,8 @@ def epitome_rows(table: Table, features: Features, facets: Floats, parts: Sequen
     predictions: dict[str, Callable[[Rows, Rows, int], Floats]] = {
         "predict the mean": lambda train, test, _: np.tile(labels[train].mean(0), (len(test), 1)),
         "length only": lambda train, test, _: _line(lengths[train], labels[train], lengths[test]),
-        "the paper's head on [CLS]": lambda train, test, seed: paper_head(
-            first[train], labels[train], first[test], seed
+        "the paper's head on [CLS]": lambda train, test, seed: (
+            paper_head(first[train], LOWEST + labels[train], first[test], seed) - LOWEST
         ),
         "this head's facets": lambda _, test, __: 2 * facets[test][:, [FACETS.index(name) for name in names]],
     }
@@ -146,23 +146,6 @@ def style_rows(table: Table, mixed: Floats) -> list[Line]:
             cells[name] = f"{rated:.2f} / {1 + 2 * float(mixed[rows, index].mean()):.2f}"
         lines.append(Line(style, cells))
     return lines
-
-
-def paper_head(train: Floats, labels: Floats, test: Floats, seed: int) -> Floats:
-    """The founding study's scorer: one linear layer on [CLS], 50 epochs, AdamW, learning rate 2e-4, MSE, batches of
-    16."""
-    torch.manual_seed(seed)
-    layer = torch.nn.Linear(train.shape[1], labels.shape[1])
-    optimiser = torch.optim.AdamW(layer.parameters(), lr=2e-4)
-    x, y = torch.from_numpy(train), torch.from_numpy(labels.astype(np.float32))
-    for _ in range(50):
-        for batch in torch.split(torch.randperm(len(x)), 16):
-            optimiser.zero_grad()
-            torch.nn.functional.mse_loss(layer(x[batch]), y[batch]).backward()
-            optimiser.step()
-    with torch.no_grad():
-        result: Floats = layer(torch.from_numpy(test)).clamp(0, 2).numpy()
-    return result
 
 
 def markdown(lines: Sequence[Line]) -> str:

@@ -29,31 +29,40 @@ class Features:
 
 
 def compute(
-    encoder: Encoder, texts: Sequence[str], layers: Sequence[int], cache: Path | None, progress: Progress
+    encoder: Encoder,
+    texts: Sequence[str],
+    layers: Sequence[int],
+    cache: Path | None,
+    progress: Progress,
+    *,
+    first_only: bool = False,
 ) -> Features:
     """States of `texts` from `encoder` (opened with `layers`), in blocks that the folder `cache` keeps.
 
-    Blocks, so that a changed or interrupted list costs only what is new.
+    Blocks, so that a changed or interrupted list costs only what is new. `first_only` keeps each text's [CLS] and
+    nothing else: a hundredth of the room.
     """
     blocks = []
     for at in range(0, len(texts), BLOCK):
-        blocks.append(_block(encoder, texts[at : at + BLOCK], layers, cache))
+        blocks.append(_block(encoder, texts[at : at + BLOCK], layers, cache, 1 if first_only else None))
         progress(min(at + BLOCK, len(texts)), len(texts))
     lengths = np.concatenate([lengths for _, lengths in blocks])
     return Features(np.concatenate([states for states, _ in blocks]), np.cumsum([0, *lengths]))
 
 
 def _block(
-    encoder: Encoder, texts: Sequence[str], layers: Sequence[int], cache: Path | None
+    encoder: Encoder, texts: Sequence[str], layers: Sequence[int], cache: Path | None, most: int | None
 ) -> tuple[np.ndarray[Any, np.dtype[np.float16]], np.ndarray[Any, np.dtype[np.int64]]]:
     key = hashlib.sha256(f"{encoder.sha256} {list(layers)}".encode())
+    if most is not None:
+        key.update(f" first {most}".encode())
     for text in texts:
         key.update(text.encode() + b"\0")
     path = cache / f"states-{key.hexdigest()[:24]}.npz" if cache else None
     if path and path.exists():
         with np.load(path) as file:
             return file["states"], file["lengths"]
-    rows = [encoder.states(encoder.ids(text)).astype(np.float16) for text in texts]
+    rows = [encoder.states(encoder.ids(text))[:most].astype(np.float16) for text in texts]
     states, lengths = np.concatenate(rows), np.array([len(row) for row in rows])
     if path:
         path.parent.mkdir(parents=True, exist_ok=True)

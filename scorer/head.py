@@ -7,11 +7,13 @@ hop a facet), so that one warm sentence is not diluted by five plain ones. With 
     a_f = softmax over tokens of h q_f   tokens
     facet_f = sigmoid(v_f . (a_f h) + b_f)   0..1
     component_c = 1 + 2 clip(M_c . facets + m_c, 0, 1)   1..3
+
+A head may pool otherwise (`pooling` in head.toml): "cls" is `scorer.cls_head`.
 """
 
 import difflib
 import tomllib
-from dataclasses import dataclass, fields
+from dataclasses import MISSING, dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -25,10 +27,13 @@ from scorer.records import COMPONENTS, HIGHEST, LOWEST
 
 Array = np.ndarray[Any, np.dtype[np.float32]]
 
+POOLINGS = ("attention", "cls")
+"""How a head gets from all tokens to one vector: by attention (this file), or by [CLS] alone."""
+
 
 @dataclass(frozen=True, slots=True)
 class HeadFile:
-    """What `head.toml` says. Every key is needed and none else is allowed."""
+    """What `head.toml` says. Every key without a default is needed and none else is allowed."""
 
     title: str
     """One line for people."""
@@ -46,6 +51,8 @@ class HeadFile:
     """Label sources, with the rows of each."""
     command: str
     """The command that makes it again."""
+    pooling: str = "attention"
+    """One of POOLINGS."""
 
 
 class Head:
@@ -70,6 +77,10 @@ class Head:
             tensors = load_tensors(path.read_bytes())
         except SafetensorError as error:
             raise ScorerError(f"{path} is damaged. Restore it, or train again.") from error
+        if file.pooling == "cls":
+            from scorer.cls_head import ClsHead  # here, because it is a Head itself
+
+            return ClsHead.checked(path, file, tensors)
         _check_shapes(path, tensors, len(file.facets))
         return cls(file, folder.resolve().name, tensors)
 
@@ -112,16 +123,22 @@ def read_head_file(path: Path) -> HeadFile:
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ScorerError(f"{path} is not valid TOML: {error}. Mend that line.") from error
     known = {item.name: str(item.type) for item in fields(HeadFile)}
+    optional = {item.name for item in fields(HeadFile) if item.default is not MISSING}
     for key in values:
         if key not in known:
             nearest = difflib.get_close_matches(key, list(known), n=1)
             raise ScorerError(f'{path}: unknown key "{key}".' + (f" Did you mean {nearest[0]}?" if nearest else ""))
     for key, kind in known.items():
+        if key in optional and key not in values:
+            continue
         if key not in values:
             raise ScorerError(f'{path}: the key "{key}" is missing.')
         if not _is_of(values[key], kind):
             raise ScorerError(f'{path}: "{key}" must be {_KINDS[kind]}.')
-    return HeadFile(**values)
+    file = HeadFile(**values)
+    if file.pooling not in POOLINGS:
+        raise ScorerError(f'{path}: "pooling" is "{file.pooling}", but it must be {" or ".join(POOLINGS)}.')
+    return file
 
 
 _KINDS = {str(str): "text", str(list[int]): "a list of whole numbers", str(list[str]): "a list of texts"}

@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, TextIO
 
@@ -37,6 +38,12 @@ CacheOption = Annotated[
     Path | None,
     typer.Option("--cache", help="Folder for the texts' token states (about 0.6 GB). Default: heard's cache folder."),
 ]
+
+
+class Protocol(StrEnum):
+    """A published training that can be repeated."""
+
+    PAPER = "paper"
 
 
 class CommandError(Exception):
@@ -84,25 +91,37 @@ def train(
     encoder: EncoderOption = "",
     cache: CacheOption = None,
     force: Annotated[bool, typer.Option("--force", help="Replace the head that is in the folder.")] = False,
+    protocol: Annotated[
+        Protocol | None,
+        typer.Option(
+            help="paper: the founding study's own training (100 replies, frozen [CLS], linear head, 50 epochs), on "
+            "--data or on EPITOME's rows in --shared; prints its error over five seeds."
+        ),
+    ] = None,
+    seed: Annotated[
+        int | None,
+        typer.Option(min=0, max=2**31, help="With --protocol: the first of the five seeds that draw the replies (0)."),
+    ] = None,
 ) -> None:
     """Train a head on your own ratings, or the default head again."""
+    if seed is not None and protocol is None:
+        raise CommandError("--seed draws the replies of --protocol paper. Give both, or leave it out.")
     if (data is None) is (shared is None):
         raise CommandError("Give your ratings with --data labels.csv, or the default head's sources with --shared DIR.")
     if out.exists() and not out.is_dir():
         raise CommandError(f"{out} is a file. Give a folder with --out.")
     if out.is_dir() and any(out.iterdir()) and not force:
         raise CommandError(f"{out} is not empty. Give another folder, or --force to replace the head in it.")
+    if protocol is not None:
+        _follow_protocol(out, data, shared, encoder, _cache(cache), seed or 0)
+        return
     if data is not None:
         from scorer.labels import check_enough
 
-        check_enough(
-            _read_labels(data)
-        )  # before anything is fetched: a fault in line 3 should not take minutes to show
+        check_enough(_read_labels(data))  # before anything is fetched: a fault should not take minutes to show
     with _training():
         from scorer.make import make_default, make_from_labels
-    folder = _encoder_folder(encoder)
-    # For the head's own record, so without this machine's paths.
-    chosen = f" --encoder {'FOLDER' if Path(encoder).is_dir() else encoder}" if encoder else ""
+    folder, chosen = _encoder_folder(encoder), _chosen(encoder)
     with Progress() as tell:
         if data is not None:
             command = f"heard train --data {data.name}{chosen} --out DIR"
@@ -111,7 +130,7 @@ def train(
             assert shared is not None
             command = f"heard train --shared DIR{chosen} --out scorer/heads/default --force"
             make_default(shared, folder, out, _cache(cache), tell, command)
-    typer.echo(f"The head is in {out}. Use it by `heard score --head {out}`, or by scorer_head in settings.toml.")
+    _say_where(out)
 
 
 @app.command()
@@ -149,6 +168,35 @@ def evaluate(
 
         write_between_marks(card, text)
     typer.echo(text)
+
+
+def _follow_protocol(out: Path, data: Path | None, shared: Path | None, encoder: str, cache: Path, seed: int) -> None:
+    from scorer.hundred import EPITOME, epitome_table, source_of_labels, team_table
+
+    # Before anything is fetched, as above.
+    if data is not None:
+        _read_labels(data)  # tells what is left out
+        table, source = team_table(data), source_of_labels(data)
+    else:
+        assert shared is not None
+        table, source = epitome_table(shared), EPITOME
+    with _training():
+        from scorer.protocol import follow
+    folder = _encoder_folder(encoder)
+    command = f"heard train --protocol paper {source.option}{_chosen(encoder)} --seed {seed} --out DIR"
+    with Progress() as tell:
+        figures = follow(table, source, folder, out, cache, seed, tell, command)
+    typer.echo(figures + "\n")
+    _say_where(out)
+
+
+def _chosen(encoder: str) -> str:
+    """The option that chose the encoder, for the head's own record, so without this machine's paths."""
+    return f" --encoder {'FOLDER' if Path(encoder).is_dir() else encoder}" if encoder else ""
+
+
+def _say_where(out: Path) -> None:
+    typer.echo(f"The head is in {out}. Use it by `heard score --head {out}`, or by scorer_head in settings.toml.")
 
 
 def render(result: "EmpathyScore") -> str:

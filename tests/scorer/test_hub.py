@@ -102,11 +102,11 @@ def python(
     )  # fmt: skip
 
 
-def write_labels(path: Path) -> Path:
+def write_labels(path: Path, every: int = 14) -> Path:
     with path.open("w", newline="") as file:
         writer = csv.writer(file)
         writer.writerow(["seeker", "reply", *COMPONENTS])
-        for example in list(project_set())[::14]:
+        for example in list(project_set())[::every]:
             writer.writerow([example.seeker, example.reply, *(f"{1 + 2 * example.labels[n]:g}" for n in COMPONENTS)])
     return path
 
@@ -142,6 +142,26 @@ def test_a_head_on_a_hub_encoder_trains_loads_and_works_offline(
     assert lost.returncode == 2
     assert "cannot be reached" in lost.stderr
     assert "Traceback" not in lost.stderr
+
+
+def test_the_study_s_protocol_takes_a_hub_encoder(hub: tuple[str, list[str]], published: Path, tmp_path: Path) -> None:
+    labels, home, head = write_labels(tmp_path / "labels.csv", every=4), tmp_path / "hf", tmp_path / "study"
+    trained = python(
+        home, hub[0], HEARD, "train", "--protocol", "paper", "--data", str(labels), "--encoder", "team/small-bert",
+        "--out", str(head), "--cache", str(tmp_path / "states"),
+    )  # fmt: skip
+    assert trained.returncode == 0, trained.stderr
+    file = read_head_file(head / "head.toml")
+    assert (file.encoder, file.layers, file.pooling) == (f"team/small-bert@{COMMIT}", [2], "cls")
+    assert "--encoder team/small-bert" in file.command
+    scored = python(home, hub[0], HEARD, "score", "That sounds hard.", "--head", str(head), offline=True)
+    assert "Empathy" in scored.stdout, scored.stderr
+    unknown = python(
+        home, hub[0], HEARD, "train", "--protocol", "paper", "--data", str(labels), "--encoder", "team/no-such-model",
+        "--out", str(tmp_path / "other"),
+    )  # fmt: skip
+    assert unknown.returncode == 2
+    assert "no public model of that name" in unknown.stderr
 
 
 ONLINE = {
