@@ -18,7 +18,7 @@ from scorer.make import Tell, cross_fit, default_layers, features_of, row_weight
 from scorer.measures import auc, mse, spearman
 from scorer.mixing import EPITOME_FACET, fit_mixing
 from scorer.paper import paper_head
-from scorer.records import COMPONENTS, LOWEST
+from scorer.records import COMPONENTS
 from scorer.train import Recipe, folds, one_thread, prepare
 
 Floats = np.ndarray[Any, np.dtype[Any]]
@@ -73,8 +73,8 @@ def epitome_rows(table: Table, features: Features, facets: Floats, parts: Sequen
     predictions: dict[str, Callable[[Rows, Rows, int], Floats]] = {
         "predict the mean": lambda train, test, _: np.tile(labels[train].mean(0), (len(test), 1)),
         "length only": lambda train, test, _: _line(lengths[train], labels[train], lengths[test]),
-        "the paper's head on [CLS]": lambda train, test, seed: (
-            paper_head(first[train], LOWEST + labels[train], first[test], seed) - LOWEST
+        "the paper's head on [CLS]": lambda train, test, seed: paper_head(
+            first[train], labels[train], first[test], seed
         ),
         "this head's facets": lambda _, test, __: 2 * facets[test][:, [FACETS.index(name) for name in names]],
     }

@@ -6,6 +6,7 @@ hundred, on five folds of them. Five seeds: each draws its own hundred and sets 
 """
 
 import os
+import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -151,8 +152,8 @@ def report(table: Table, splits: Sequence[Split], outcomes: Sequence[Outcome]) -
     lines.append(Line("MSE that the study tells, on other labels", told))
     first, last = splits[0].seed, splits[-1].seed
     if not splits[0].in_folds:
-        sizes = sorted(len(one.tests[0][1]) for one in splits)
-        where = f"the {sizes[0]} to {sizes[-1]} replies to other messages"
+        sizes = [len(one.tests[0][1]) for one in splits]
+        where = f"the {' to '.join(map(str, sorted({min(sizes), max(sizes)})))} replies to other messages"
     else:
         where = f"{FOLDS} folds of the hundred, grouped by message, each fold by a head trained on the others"
     drawn = f"Seeds {first} to {last}: each draws {ROWS} of {len(table.texts)} replies, message by message."
@@ -167,16 +168,18 @@ def report(table: Table, splits: Sequence[Split], outcomes: Sequence[Outcome]) -
 def card(file: HeadFile, source: Source, figures: str) -> str:
     """The card of a head by the protocol."""
     recipe = PaperRecipe()
+    opening = (
+        "Made to repeat the founding study's scorer, not to be the best one: the default head's card has what a head "
+        f"that reads all tokens gains over it. {source.terms}"
+    )
     return f"""# {file.title}
 
-Made to repeat the founding study's scorer, not to be the best one: the default head's card has what a head that reads
-all tokens gains over it. {source.terms}
+{textwrap.fill(opening, 120)}
 
 - Encoder, frozen: {file.encoder} (sha256 {file.encoder_sha256}), layer {file.layers[0]}, its last.
 - Head: one linear layer from [CLS] to cognitive, emotional and behavioral, kept within 1 to 3.
-- Training: {ROWS} replies, {recipe.epochs} epochs, AdamW, learning rate {recipe.rate:g}, mean squared error, batches
-  of {recipe.batch} (the study does not tell its own). The first of the seeds below drew the replies and made these
-  weights.
+- Training: {ROWS} replies, {recipe.epochs} epochs, AdamW, learning rate {recipe.rate:g}, mean squared error, batches of
+  {recipe.batch} (the study does not tell its own). The first of the seeds below drew the replies and made the weights.
 - It reads the reply alone, without the message. A reply of more than {WINDOW - 2} tokens is cut into equal parts, of
   which it reads the first.
 

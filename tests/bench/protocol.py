@@ -22,8 +22,8 @@ from scorer.records import COMPONENTS
 from scorer.train import one_thread
 from tests.bench.table import Row, at_least, spread
 
-ROUNDS = 3
-EPOCHS_AGAIN = 5
+ROUNDS = 7
+EPOCHS_AGAIN = 3
 """Epochs that are measured with the states computed in each."""
 
 
@@ -54,6 +54,6 @@ def protocol(folder: Path) -> list[Row]:
         ratios.append(again[-1] / once[-1])
     what = f"the study's training ({len(table.texts)} replies, {recipe.epochs} epochs)"
     return [
-        at_least(f"{what}, states each epoch / kept", ratios, "x", 10),
+        at_least(f"{what}, states each epoch / kept", ratios, "x", 20),
         Row(f"{what}, states kept", statistics.median(once), "s", "none set", True, spread(once)),
     ]
