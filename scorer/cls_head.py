@@ -31,10 +31,19 @@ class ClsHead(Head):
             raise ScorerError(f"{path}: weight has shape {weight} and bias {bias}, not 3 x states and 3. Train again.")
         return cls(file, path.parent.resolve().name, tensors)
 
+    @property
+    def width(self) -> int:
+        """Numbers in the state of [CLS] that it reads."""
+        return int(self._tensors["weight"].shape[1])
+
     def facets(self, states: Array) -> Array:
         """The components of one text on 0..1, not yet clipped. `states` is tokens x width, [CLS] first."""
         result: Array = (self._tensors["weight"] @ states[0] + self._tensors["bias"] - LOWEST) / (HIGHEST - LOWEST)
         return result
+
+    def contributions(self, states: Array) -> Array:
+        """None: this head looks at [CLS] alone and cannot say which words that came from."""
+        return np.zeros((len(states), len(COMPONENTS)), np.float32)
 
     def components(self, facets: Array) -> Array:
         """The same on 1..3, clipped: three numbers, or rows x 3."""

@@ -18,16 +18,28 @@ from scorer.errors import ScorerError
 from scorer.records import COMPONENTS, HIGHEST, LOWEST
 from scorer.text import read
 
-PUBLIC_FACETS = ("reaction", "affirmation", "interpretation", "reflection", "exploration", "advice", "self_talk")
+PUBLIC_FACETS = (
+    "reaction",
+    "affirmation",
+    "interpretation",
+    "reflection",
+    "exploration",
+    "question",
+    "advice",
+    "self_talk",
+)
 """Facets that the public sources label; their meaning is in the card."""
-OWN_FACETS = ("harm", *COMPONENTS)
-"""Facets that the project's own set labels."""
+OWN_FACETS = ("harm", "overdone", "irony", *COMPONENTS)
+"""Facets that the project's own set labels: by its raters, or (the second and third) by the style it was written in."""
 FACETS = (*PUBLIC_FACETS, *OWN_FACETS)
 
 FOLDS = 5
 """Parts for which a head is trained on the other four, so that its error is measured on rows that it has not seen."""
 
 PROJECT_SET = Path(__file__).parent / "project_set.csv"
+PAIRS = Path(__file__).parent / "pairs.csv"
+STYLE_FACETS = {"overdone": ("hyper", "stuffing"), "irony": ("sarcasm",)}
+"""Facets of the project's own set that its styles say."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +57,8 @@ class Example:
     """Facet or component to its value 0..1. What is absent is not known, which is not the same as 0."""
     style: str = ""
     """Of the project's own set: the kind of reply."""
+    test: bool = False
+    """Of the project's own set: kept out of training and of every choice."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +72,16 @@ class Table:
     """rows x facets, 0..1, NaN where not labelled."""
     groups: np.ndarray[Any, Any]
     sources: np.ndarray[Any, Any]
+
+    @property
+    def trained(self) -> np.ndarray[Any, Any]:
+        """Rows that a head may be trained on: all but the test part."""
+        return np.where([not example.test for example in self.examples])[0]
+
+    @property
+    def tested(self) -> np.ndarray[Any, Any]:
+        """Rows of the own set's test part."""
+        return np.where([example.test and example.source == "project" for example in self.examples])[0]
 
 
 def tabulate(examples: Sequence[Example], facets: Sequence[str] = FACETS) -> Table:
@@ -80,8 +104,13 @@ def tabulate(examples: Sequence[Example], facets: Sequence[str] = FACETS) -> Tab
 
 def shared_examples(folder: Path) -> list[Example]:
     """All public sources below `folder` (`epitome/`, `esconv/`, `annomi/`) and the project's own set."""
-    data = folder / "data" if (folder / "data").is_dir() else folder
+    data = source_folder(folder)
     return [*epitome(data / "epitome"), *esconv(data / "esconv"), *annomi(data / "annomi"), *project_set()]
+
+
+def source_folder(folder: Path) -> Path:
+    """The folder with `epitome/` and the others: `folder`, or its `data/`."""
+    return folder / "data" if (folder / "data").is_dir() else folder
 
 
 def epitome(folder: Path) -> Iterator[Example]:
@@ -108,11 +137,12 @@ def esconv(folder: Path) -> Iterator[Example]:
         "Reflection of feelings": "reflection",
         "Restatement or Paraphrasing": "reflection",
         "Providing Suggestions": "advice",
+        "Questions": "question",
         "Self-disclosure": "self_talk",
     }
     for name in ("dev.csv", "test.csv"):
         for row in _rows(folder / name):
-            labels = dict.fromkeys(("affirmation", "reflection", "advice", "self_talk"), 0.0)
+            labels = dict.fromkeys(("affirmation", "reflection", "question", "advice", "self_talk"), 0.0)
             if row["strategy"] == "Information":
                 del labels["advice"]
             if row["strategy"] in facet_of:
@@ -121,7 +151,8 @@ def esconv(folder: Path) -> Iterator[Example]:
 
 
 def annomi(folder: Path) -> Iterator[Example]:
-    """Therapist utterances: reflection, and advice (advice, options, negotiation); the mean over the annotators."""
+    """Therapist utterances: reflection, question, and advice (advice, options, negotiation); the mean over the
+    annotators."""
     advice = {"advice": 1.0, "options": 1.0, "negotiation": 1.0, "n/a": 0.0}
     votes: dict[tuple[str, int], dict[str, list[float]]] = {}
     texts: dict[tuple[str, int], tuple[str, str]] = {}
@@ -132,7 +163,8 @@ def annomi(folder: Path) -> Iterator[Example]:
             client[row["transcript_id"]] = row["utterance_text"]
             continue
         texts.setdefault(key, (client.get(row["transcript_id"], ""), row["utterance_text"]))
-        vote = votes.setdefault(key, {"reflection": [], "advice": []})
+        vote = votes.setdefault(key, {"reflection": [], "question": [], "advice": []})
+        vote["question"].append(float(row["question_exists"] == "True"))
         vote["reflection"].append(float(row["reflection_exists"] == "True"))
         if row["therapist_input_subtype"] in advice:
             vote["advice"].append(advice[row["therapist_input_subtype"]])
@@ -142,12 +174,38 @@ def annomi(folder: Path) -> Iterator[Example]:
 
 
 def project_set(path: Path = PROJECT_SET) -> Iterator[Example]:
-    """Replies written for this project, in the styles that a chat shows, each rated on the rubric 1..3 by their
-    writer."""
+    """Replies written for this project, in the styles that a chat shows: the mean of two ratings 1..3 on the rubric."""
     for row in _rows(path):
-        labels = {name: (float(row[name]) - LOWEST) / (HIGHEST - LOWEST) for name in COMPONENTS}
-        labels["harm"] = float(row["harm"])
-        yield Example("project", "project-" + _digest(row["seeker"]), row["seeker"], row["reply"], labels, row["style"])
+        labels = {name: (_both(row, name) - LOWEST) / (HIGHEST - LOWEST) for name in COMPONENTS}
+        labels["harm"] = _both(row, "harm")
+        labels |= {facet: float(row["style"] in styles) for facet, styles in STYLE_FACETS.items()}
+        yield Example(
+            "project",
+            "project-" + _digest(row["seeker"]),
+            row["seeker"],
+            row["reply"],
+            labels,
+            row["style"],
+            row["part"] == "test",
+        )
+
+
+def project_ratings(path: Path = PROJECT_SET) -> dict[str, np.ndarray[Any, Any]]:
+    """Both ratings of each reply: rows x 2 for each component and "harm"."""
+    rows = _rows(path)
+    return {
+        name: np.array([[float(row[f"{name}_{rater}"]) for rater in (1, 2)] for row in rows])
+        for name in (*COMPONENTS, "harm")
+    }
+
+
+def pairs(path: Path = PAIRS) -> list[dict[str, str]]:
+    """Pairs of replies to a message (kind, seeker, better, worse), written apart from everything that trains."""
+    return _rows(path)
+
+
+def _both(row: dict[str, str], name: str) -> float:
+    return (float(row[f"{name}_1"]) + float(row[f"{name}_2"])) / 2
 
 
 def _rows(path: Path) -> list[dict[str, str]]:

@@ -1,6 +1,7 @@
 """The frozen encoder at run time: text to token states, by tokenizers and ONNX Runtime."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,15 @@ texts."""
 
 States = np.ndarray[Any, np.dtype[np.float32]]
 """Token states, float32, tokens x (layers * width)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tokens:
+    """A text cut into tokens, without special ones."""
+
+    ids: list[int]
+    offsets: list[tuple[int, int]]
+    """First character and one past the last, in the text."""
 
 
 class Encoder:
@@ -87,14 +97,27 @@ class Encoder:
         """The text's token ids, without special tokens, uncut."""
         return list(self._tokenizer.encode(text, add_special_tokens=False).ids)
 
+    def tokens(self, text: str) -> "Tokens":
+        """The same with the place of each token in the text."""
+        encoding = self._tokenizer.encode(text, add_special_tokens=False)
+        return Tokens(list(encoding.ids), list(encoding.offsets))
+
+    def rows(self, count: int) -> list[int]:
+        """Rows of `states` that belong to the tokens of a text of `count` tokens; the others are [CLS] and [SEP]."""
+        size = self._window_size(count)
+        return [at + 1 + 2 * (at // size) for at in range(count)]
+
     def states(self, ids: Sequence[int]) -> States:
         """States of all tokens of one text, (tokens + special tokens) x (layers * width).
 
         A text longer than a window is read in equal windows side by side; each has its own [CLS] and [SEP].
         """
-        count = max(1, -(-len(ids) // self._content))
-        size = max(1, -(-len(ids) // count))
+        size = self._window_size(len(ids))
         return np.concatenate([self._window(ids[at : at + size]) for at in range(0, max(1, len(ids)), size)])
+
+    def _window_size(self, count: int) -> int:
+        windows = max(1, -(-count // self._content))
+        return max(1, -(-count // windows))
 
     def _window(self, ids: Sequence[int]) -> States:
         tokens = np.array([[self._cls, *ids, self._sep]], dtype=np.int32)

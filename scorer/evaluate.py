@@ -5,46 +5,65 @@ Every figure is over five folds grouped by seeker post or conversation, fold k t
 standard deviation over the folds. Nothing here is measured on rows that the same network was trained on.
 """
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from scorer.data import FACETS, FOLDS, Table, shared_examples, tabulate
+from scorer.data import FACETS, Example, Table, pairs, shared_examples, source_folder, tabulate
+from scorer.evaluate_own import interval_rows, pair_rows, part_rows, rating_rows
+from scorer.evaluate_product import disguise_rows, evidence_rows
 from scorer.features import Features
-from scorer.make import Tell, cross_fit, default_layers, features_of, row_weights
+from scorer.intervals import half_widths
+from scorer.make import (
+    Tell,
+    component_labels,
+    cross_fit,
+    default_layers,
+    features_of,
+    parts_of,
+    product_of,
+    row_weights,
+)
 from scorer.measures import auc, mse, spearman
 from scorer.mixing import EPITOME_FACET, fit_mixing
 from scorer.paper import paper_head
 from scorer.records import COMPONENTS
-from scorer.train import Recipe, folds, one_thread, prepare
+from scorer.tables import Line, markdown, spread
+from scorer.train import Recipe, fit, one_thread, predict, prepare
 
 Floats = np.ndarray[Any, np.dtype[Any]]
 Rows = np.ndarray[Any, np.dtype[np.int64]]
 
-
-@dataclass(frozen=True, slots=True)
-class Line:
-    """One row of a table: a name and its cells."""
-
-    name: str
-    cells: dict[str, str]
+SEEDS = 5
+"""Networks that the test part and the pairs are measured with."""
 
 
 @one_thread()
 def evaluate(shared: Path, encoder_folder: Path, cache: Path | None, tell: Tell) -> str:
     """All tables, as Markdown."""
-    table = tabulate(shared_examples(shared))
+    table = tabulate([*shared_examples(shared), *pair_examples()])
     layers, recipe = default_layers(encoder_folder), Recipe()
     features, _ = features_of(table, encoder_folder, layers, cache, tell)
-    data = prepare(features, recipe)
-    facets, parts = cross_fit(data, table, recipe, row_weights(table), tell)
-    mixed = np.zeros((len(facets), len(COMPONENTS)))
+    data, weights = prepare(features, recipe), row_weights(table)
+    facets, parts = cross_fit(data, table, recipe, weights, tell)
+    mixed = np.zeros((len(facets), len(COMPONENTS)), np.float32)
     for test in parts:  # the mixing of a fold sees neither its replies nor its facets
-        mixing, offset = fit_mixing(facets, table, np.setdiff1d(np.arange(len(facets)), test))
-        mixed[test] = np.clip(facets[test] @ mixing.T + offset, 0, 1)
+        mixing, offset = fit_mixing(facets, table, np.setdiff1d(table.trained, test))
+        mixed[test] = facets[test] @ mixing.T + offset
+    mixed = product_of(table, facets, mixed)
+    labels = component_labels(table)
+    own = np.intersect1d(table.trained, np.where(table.sources == "project")[0])
+    widths = half_widths(1 + 2 * mixed[own], 1 + 2 * labels[own])
+    mixing, offset = fit_mixing(facets, table, table.trained)
+    runs = []
+    for seed in range(SEEDS):
+        network = fit(data, table.targets, weights, table.trained, recipe, seed)
+        found = predict(network, data, np.arange(len(table.texts)))
+        runs.append(product_of(table, found, found @ mixing.T + offset))
+        tell("training for the test part", seed + 1, SEEDS)
+    sides = {key: np.where(table.sources == f"pairs, {key}")[0] for key in ("better", "worse")}
     sections = [
         (
             "EPITOME, by its own definitions (level 0, 1, 2 read as 1, 2, 3)",
@@ -52,13 +71,35 @@ def evaluate(shared: Path, encoder_folder: Path, cache: Path | None, tell: Tell)
         ),
         (
             "EPITOME, the product's components against those labels",
-            _against(table, mixed, "epitome", [EPITOME_FACET[name] for name in COMPONENTS]),
+            _against(table, mixed, parts, "epitome", [EPITOME_FACET[name] for name in COMPONENTS]),
         ),
-        ("The project's own set, rated on the rubric", component_rows(table, mixed, "project")),
-        ("What each component follows elsewhere (AUC; 0.5 is chance)", elsewhere_rows(table, facets, mixed)),
-        ("The project's own set by style: rated / predicted (1..3)", style_rows(table, mixed)),
+        ("What each component follows elsewhere (AUC; 0.5 is chance)", elsewhere_rows(table, facets, mixed, parts)),
+        ("The own set's test part: messages in no training and no choice, five seeds", part_rows(table, runs, labels)),
+        (
+            "Pairs of replies to one message: the better one gets the higher Empathy",
+            pair_rows(*([run[rows] for run in runs] for rows in sides.values())),
+        ),
+        ("Two ratings of the own set", rating_rows()),
+        (
+            "Disguises of the test part's replies: mean size of Empathy's change, shipped head",
+            disguise_rows(encoder_folder),
+        ),
+        (
+            "Evidence against EPITOME's rationales, by mechanism",
+            evidence_rows(source_folder(shared) / "epitome", encoder_folder),
+        ),
+        ("Intervals, on the test part", interval_rows(table, runs, labels, widths)),
+        ("The own set's training part, by folds", component_rows(table, mixed, "project", parts)),
+        ("The own set's training part by style: rated / predicted (1..3)", style_rows(table, mixed, own)),
     ]
     return "\n".join(f"### {title}\n\n{markdown(lines)}\n" for title, lines in sections)
+
+
+def pair_examples() -> Iterator[Example]:
+    """Both replies of every pair, kept out of training."""
+    for number, row in enumerate(pairs()):
+        for key in ("better", "worse"):
+            yield Example(f"pairs, {key}", f"pair-{number}", row["seeker"], row[key], test=True)
 
 
 def epitome_rows(table: Table, features: Features, facets: Floats, parts: Sequence[Rows], layers: int) -> list[Line]:
@@ -79,11 +120,11 @@ def epitome_rows(table: Table, features: Features, facets: Floats, parts: Sequen
         "this head's facets": lambda _, test, __: 2 * facets[test][:, [FACETS.index(name) for name in names]],
     }
     lines = []
-    for title, predict in predictions.items():
+    for title, predicted in predictions.items():
         outcomes = []
         for seed, test in enumerate(tests):
             train = np.setdiff1d(np.where(usable)[0], test)
-            outcomes.append((predict(train, test, seed), labels[test], labels[train].mean(0)))
+            outcomes.append((predicted(train, test, seed), labels[test], labels[train].mean(0)))
         lines.append(
             _line_of(
                 title, [f"{name} ({component})" for name, component in zip(names, COMPONENTS, strict=True)], outcomes
@@ -92,24 +133,37 @@ def epitome_rows(table: Table, features: Features, facets: Floats, parts: Sequen
     return lines
 
 
-def component_rows(table: Table, held_out: Floats, source: str | None = None) -> list[Line]:
-    """Error on labelled components (of one source), with predicting the mean beside it. `held_out` is rows x 3,
-    0..1."""
-    facet_names = FACETS if table.targets.shape[1] == len(FACETS) else COMPONENTS
-    labels = 2 * table.targets[:, [facet_names.index(name) for name in COMPONENTS]]
+def component_rows(
+    table: Table, held_out: Floats, source: str | None = None, parts: Sequence[Rows] | None = None
+) -> list[Line]:
+    """Error on labelled components (of one source), with predicting the mean beside it. `held_out` is rows x 3, 0..1;
+    `parts` are the rows of each fold."""
+    labels = 2 * component_labels(table)
     usable = np.ones(len(labels), bool) if source is None else table.sources == source
     outcomes, means = [], []
-    for test in folds(list(table.groups), FOLDS):
+    for test in parts_of(table) if parts is None else parts:
         test = test[usable[test]]
-        train = np.setdiff1d(np.where(usable)[0], test)
+        train = np.setdiff1d(np.intersect1d(table.trained, np.where(usable)[0]), test)
         mean = np.nanmean(labels[train], axis=0)
         outcomes.append((2 * np.clip(held_out[test], 0, 1), labels[test], mean))
         means.append((np.tile(mean, (len(test), 1)), labels[test], mean))
     return [_line_of("predict the mean", list(COMPONENTS), means), _line_of("this head", list(COMPONENTS), outcomes)]
 
 
-def elsewhere_rows(table: Table, facets: Floats, mixed: Floats) -> list[Line]:
+def elsewhere_rows(table: Table, facets: Floats, mixed: Floats, parts: Sequence[Rows]) -> list[Line]:
     """Whether a facet and a component find what another source labels, by AUC."""
+    lines = []
+    for name in ("esconv", "annomi"):
+        # Any act of support at all: a question or a suggestion.
+        either = [FACETS.index("question"), FACETS.index("advice")]
+        found = []
+        for test in parts:
+            test = test[table.sources[test] == name]
+            positive = (np.nan_to_num(table.targets[test][:, either]) > 0.5).any(axis=1)
+            found.append(auc(mixed[test, COMPONENTS.index("behavioral")], positive))
+        lines.append(
+            Line(f"question or advice in {name}", {"its facet": "", "the component": f"behavioral {spread(found)}"})
+        )
     checks = [
         ("reflection", "esconv", "cognitive"),
         ("reflection", "annomi", "cognitive"),
@@ -117,30 +171,31 @@ def elsewhere_rows(table: Table, facets: Floats, mixed: Floats) -> list[Line]:
         ("affirmation", "esconv", "emotional"),
         ("advice", "esconv", "behavioral"),
         ("advice", "annomi", "behavioral"),
+        ("question", "esconv", "behavioral"),
+        ("question", "annomi", "behavioral"),
         ("exploration", "epitome", "behavioral"),
         ("harm", "project", "emotional"),
     ]
-    lines = []
     for facet, source, component in checks:
         column = FACETS.index(facet)
         cells: dict[str, list[float]] = {"its facet": [], component: []}
-        for test in folds(list(table.groups), FOLDS):
+        for test in parts:
             test = test[(table.sources[test] == source) & ~np.isnan(table.targets[test, column])]
             positive = table.targets[test, column] > 0.5
             cells["its facet"].append(auc(facets[test, column], positive))
             cells[component].append(auc(mixed[test, COMPONENTS.index(component)], positive))
-        shown = {"its facet": _spread(cells["its facet"]), "the component": f"{component} {_spread(cells[component])}"}
+        shown = {"its facet": spread(cells["its facet"]), "the component": f"{component} {spread(cells[component])}"}
         lines.append(Line(f"{facet} in {source}", shown))
     return lines
 
 
-def style_rows(table: Table, mixed: Floats) -> list[Line]:
-    """Mean rating and mean prediction of each style in the project's own set."""
-    styles = np.array([example.style for example in table.examples])
+def style_rows(table: Table, mixed: Floats, own: Rows) -> list[Line]:
+    """Mean rating and mean prediction of each style in these rows of the project's own set."""
+    styles = np.array([table.examples[row].style for row in own])
     lines = []
-    for style in sorted(set(styles) - {""}):
-        rows = styles == style
-        cells = {"replies": str(int(rows.sum()))}
+    for style in sorted(set(styles)):
+        rows = own[styles == style]
+        cells = {"replies": str(len(rows))}
         for index, name in enumerate(COMPONENTS):
             rated = 1 + 2 * float(table.targets[rows, FACETS.index(name)].mean())
             cells[name] = f"{rated:.2f} / {1 + 2 * float(mixed[rows, index].mean()):.2f}"
@@ -148,17 +203,10 @@ def style_rows(table: Table, mixed: Floats) -> list[Line]:
     return lines
 
 
-def markdown(lines: Sequence[Line]) -> str:
-    """A Markdown table of lines that share their columns."""
-    columns = list(lines[0].cells)
-    head = ["| | " + " | ".join(columns) + " |", "|---" * (len(columns) + 1) + "|"]
-    return "\n".join([*head, *(f"| {line.name} | " + " | ".join(line.cells.values()) + " |" for line in lines)])
-
-
-def _against(table: Table, mixed: Floats, source: str, names: Sequence[str]) -> list[Line]:
+def _against(table: Table, mixed: Floats, parts: Sequence[Rows], source: str, names: Sequence[str]) -> list[Line]:
     labels = 2 * table.targets[:, [FACETS.index(name) for name in names]]
     outcomes = []
-    for test in folds(list(table.groups), FOLDS):
+    for test in parts:
         usable = table.sources == source
         test = test[usable[test]]
         outcomes.append((2 * mixed[test], labels[test], labels[np.setdiff1d(np.where(usable)[0], test)].mean(0)))
@@ -183,7 +231,7 @@ def _line_of(title: str, columns: Sequence[str], outcomes: Sequence[tuple[Floats
             orders.append(spearman(predicted[known, index], labels[known, index]))
             constant = mse(np.full(int(known.sum()), mean[index]), labels[known, index])
             skills.append(1 - errors[-1] / constant if constant else 0.0)
-        cells[column] = f"{_spread(errors)}, rho {np.mean(orders):.2f}, skill {np.mean(skills):.2f}"
+        cells[column] = f"{spread(errors)}, rho {np.mean(orders):.2f}, skill {np.mean(skills):.2f}"
     empathy = []
     for predicted, labels, _ in outcomes:
         whole = ~np.isnan(labels).any(axis=1)
@@ -196,7 +244,7 @@ def _line_of(title: str, columns: Sequence[str], outcomes: Sequence[tuple[Floats
             )
         )
     errors = [error for error, _ in empathy]
-    cells["Empathy"] = f"{_spread(errors)}, rho {np.mean([order for _, order in empathy]):.2f}"
+    cells["Empathy"] = f"{spread(errors)}, rho {np.mean([order for _, order in empathy]):.2f}"
     return Line(title, cells)
 
 
@@ -205,8 +253,3 @@ def _line(x: Floats, y: Floats, new: Floats) -> Floats:
     slope, *_ = np.linalg.lstsq(design, y, rcond=None)
     result: Floats = np.column_stack([new, np.ones(len(new))]) @ slope
     return result
-
-
-def _spread(values: Sequence[float]) -> str:
-    known = [value for value in values if not np.isnan(value)]  # a small fold may lack one kind
-    return f"{np.mean(known):.3f} ± {np.std(known):.3f}" if known else "too few"

@@ -6,14 +6,14 @@ hop a facet), so that one warm sentence is not diluted by five plain ones. With 
     h = gelu(x P + p)                    tokens x width
     a_f = softmax over tokens of h q_f   tokens
     facet_f = sigmoid(v_f . (a_f h) + b_f)   0..1
-    component_c = 1 + 2 clip(M_c . facets + m_c, 0, 1)   1..3
+    component_c = 1 + 2 clip(M_c . facets + m_c, 0, 1) k   1..3, with k = 1 unless the facet "harm" is high (`harmless`)
 
 A head may pool otherwise (`pooling` in head.toml): "cls" is `scorer.cls_head`.
 """
 
 import difflib
 import tomllib
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import MISSING, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +27,10 @@ from scorer.records import COMPONENTS, HIGHEST, LOWEST
 
 Array = np.ndarray[Any, np.dtype[np.float32]]
 
+CONFIDENCE = 0.9
+"""Share of the ratings held out that lie within an interval."""
+HARM_BEGINS, HARM_WHOLE = 0.5, 0.9
+"""Of the facet "harm", 0..1: from where it takes from every component, and where nothing is left."""
 POOLINGS = ("attention", "cls")
 """How a head gets from all tokens to one vector: by attention (this file), or by [CLS] alone."""
 
@@ -53,6 +57,9 @@ class HeadFile:
     """The command that makes it again."""
     pooling: str = "attention"
     """One of POOLINGS."""
+    half_widths: list[float] = field(default_factory=list)
+    """Of the interval round each component and round Empathy, on 1..3: CONFIDENCE of the ratings held out lie within
+    it (`scorer/intervals.py`). Four numbers, or none for a head without intervals."""
 
 
 class Head:
@@ -84,9 +91,14 @@ class Head:
         _check_shapes(path, tensors, len(file.facets))
         return cls(file, folder.resolve().name, tensors)
 
+    @property
+    def width(self) -> int:
+        """Numbers in the state of one token that it reads."""
+        return int(self._tensors["projection"].shape[0])
+
     def check_width(self, states: int) -> None:
         """Raises ScorerError unless this head reads token states of `states` numbers, its encoder's layers' width."""
-        own = self._tensors["projection"].shape[0]
+        own = self.width
         if own != states:
             raise ScorerError(
                 f'The weights of the head "{self.name}" read token states of {own} numbers, but its encoder gives '
@@ -104,12 +116,41 @@ class Head:
         result: Array = 1 / (1 + np.exp(-np.clip(logits, -30, 30)))
         return result
 
+    def contributions(self, states: Array) -> Array:
+        """How far each token speaks for each component, tokens x 3: `terms` by the weight of the facets that raise the
+        component.
+        """
+        result: Array = self.terms(states) @ np.maximum(self._tensors["mixing"], 0).T
+        return result
+
+    def terms(self, states: Array) -> Array:
+        """Each token's term of each facet's logit, a_f (h . v_f): tokens x facets, of either sign. `states` as for
+        `facets`.
+        """
+        t = self._tensors
+        hidden = _gelu(states @ t["projection"] + t["projection_bias"])
+        focus = hidden @ t["queries"].T
+        focus = np.exp(focus - focus.max(axis=0))
+        result: Array = focus / focus.sum(axis=0) * (hidden @ t["values"].T)
+        return result
+
     def components(self, facets: Array) -> Array:
         """Cognitive, Emotional and Behavioral on 1..3 from the facets, three numbers (or rows x 3 from rows x
         facets)."""
         share = np.clip(facets @ self._tensors["mixing"].T + self._tensors["mixing_bias"], 0, 1)
+        if "harm" in self.file.facets:
+            share = share * harmless(facets[..., self.file.facets.index("harm")])[..., None]
         result: Array = LOWEST + (HIGHEST - LOWEST) * share
         return result
+
+
+def harmless(harm: Array) -> Array:
+    """What a reply keeps of its components' heights, 0..1: all up to HARM_BEGINS, nothing from HARM_WHOLE on.
+
+    A factor and no term of the sum, because kind words beside it do not make up for blame or mockery.
+    """
+    result: Array = 1 - np.clip((harm - HARM_BEGINS) / (HARM_WHOLE - HARM_BEGINS), 0, 1)
+    return result
 
 
 def read_head_file(path: Path) -> HeadFile:
@@ -123,7 +164,7 @@ def read_head_file(path: Path) -> HeadFile:
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ScorerError(f"{path} is not valid TOML: {error}. Mend that line.") from error
     known = {item.name: str(item.type) for item in fields(HeadFile)}
-    optional = {item.name for item in fields(HeadFile) if item.default is not MISSING}
+    optional = {item.name for item in fields(HeadFile) if (item.default, item.default_factory) != (MISSING, MISSING)}
     for key in values:
         if key not in known:
             nearest = difflib.get_close_matches(key, list(known), n=1)
@@ -138,15 +179,24 @@ def read_head_file(path: Path) -> HeadFile:
     file = HeadFile(**values)
     if file.pooling not in POOLINGS:
         raise ScorerError(f'{path}: "pooling" is "{file.pooling}", but it must be {" or ".join(POOLINGS)}.')
+    if len(file.half_widths) not in (0, len(COMPONENTS) + 1):
+        raise ScorerError(f'{path}: "half_widths" must hold {len(COMPONENTS) + 1} numbers, or none.')
     return file
 
 
-_KINDS = {str(str): "text", str(list[int]): "a list of whole numbers", str(list[str]): "a list of texts"}
+_KINDS = {
+    str(str): "text",
+    str(list[int]): "a list of whole numbers",
+    str(list[str]): "a list of texts",
+    str(list[float]): "a list of numbers",
+}
 
 
 def _is_of(value: object, kind: str) -> bool:
     if kind == str(str):
         return isinstance(value, str)
+    if kind == str(list[float]):
+        return isinstance(value, list) and all(type(item) in (int, float) for item in value)
     inner = int if kind == str(list[int]) else str
     return isinstance(value, list) and bool(value) and all(type(item) is inner for item in value)
 

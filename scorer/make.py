@@ -13,14 +13,16 @@ from scorer.data import FACETS, FOLDS, Table, shared_examples, tabulate
 from scorer.encoder import Encoder
 from scorer.features import Features, compute
 from scorer.files import file_sha256, read_config
-from scorer.head import HeadFile
+from scorer.head import HeadFile, harmless
 from scorer.hub import encoder_name
+from scorer.intervals import half_widths
 from scorer.labels import Labels, disagreement, training_labels
 from scorer.mixing import fit_mixing
+from scorer.parrot import echoed, kept
 from scorer.records import COMPONENTS
 from scorer.train import Floats, Prepared, Recipe, fit, folds, one_thread, predict, prepare, tensors
 
-PROJECT_WEIGHT = 4.0
+PROJECT_WEIGHT = 6.0
 """How much a row of the project's own set counts beside a row of a public one, which are thirty times as many."""
 
 Tell = Callable[[str, int, int], None]
@@ -47,9 +49,12 @@ def default_layers(folder: Path) -> list[int]:
 def cross_fit(
     data: Prepared, table: Table, recipe: Recipe, weights: Floats, tell: Tell, facets: Floats | None = None
 ) -> tuple[Floats, list[np.ndarray[Any, Any]]]:
-    """Facets of every row from the fold that did not see it (fold k uses seed k), and the test rows of each fold."""
+    """Facets of every row from the fold that did not see it (fold k uses seed k), and the test rows of each fold.
+
+    The test part is in no fold; its rows stay 0.
+    """
     targets = table.targets if facets is None else facets
-    parts = folds(list(table.groups), FOLDS)
+    parts = parts_of(table)
     result = np.zeros(targets.shape, np.float32)
     steps = FOLDS * recipe.epochs
     done = 0
@@ -60,9 +65,14 @@ def cross_fit(
         tell("training on five folds", done, steps)
 
     for seed, test in enumerate(parts):
-        rows = np.setdiff1d(np.arange(len(targets)), test)
+        rows = np.setdiff1d(table.trained, test)
         result[test] = predict(fit(data, targets, weights, rows, recipe, seed, step), data, test)
     return result, parts
+
+
+def parts_of(table: Table) -> list[np.ndarray[Any, Any]]:
+    """Rows of each fold, of those that may be trained on."""
+    return [table.trained[fold] for fold in folds(list(table.groups[table.trained]), FOLDS)]
 
 
 def row_weights(table: Table) -> Floats:
@@ -92,12 +102,13 @@ def make_default(
     features, sha256 = features_of(table, encoder_folder, layers, cache, tell)
     data, weights = prepare(features, recipe), row_weights(table)
     facets, _ = cross_fit(data, table, recipe, weights, tell)
-    mixing, offset = fit_mixing(facets, table, np.arange(len(table.texts)))
-    network = fit(data, table.targets, weights, np.arange(len(table.texts)), recipe, seed=0)
+    mixing, offset = fit_mixing(facets, table, table.trained)
+    network = fit(data, table.targets, weights, table.trained, recipe, seed=0)
     found = {**tensors(network, data.basis), "mixing": mixing, "mixing_bias": offset}
-    sources = [
-        f"{name}: {int((table.sources == name).sum())} replies" for name in dict.fromkeys(table.sources.tolist())
-    ]
+    names = table.sources[table.trained].tolist()
+    sources = [f"{name}: {names.count(name)} replies" for name in dict.fromkeys(names)]
+    held_out = product_of(table, facets, facets @ mixing.T + offset)
+    own = np.intersect1d(table.trained, np.where(table.sources == "project")[0])
     file = HeadFile(
         "The default head of heard, for research",
         encoder_name(encoder_folder, sha256),
@@ -107,9 +118,10 @@ def make_default(
         list(FACETS),
         sources,
         command,
+        half_widths=half_widths(1 + 2 * held_out[own], 1 + 2 * component_labels(table)[own]),
     )
     write_head(out, file, found)
-    return Trained(found, table, facets @ mixing.T + offset)
+    return Trained(found, table, held_out)
 
 
 @one_thread()
@@ -139,11 +151,30 @@ def make_from_labels(
         list(COMPONENTS),
         [f"{labels.name}: {len(table.texts)} replies"],
         command,
+        half_widths=half_widths(1 + 2 * np.clip(held_out, 0, 1), 1 + 2 * table.targets),
     )
     write_head(out, file, found)
     trained = Trained(found, table, held_out)
     (out / "CARD.md").write_text(labels_card(file, trained, rated), encoding="utf-8")
     return trained
+
+
+def product_of(table: Table, facets: Floats, mixed: Floats) -> Floats:
+    """Components on 0..1 as the product gives them from the facets and their mix: clipped, and lowered by harm
+    (`scorer/head.py`) and where a reply of the own set echoes its message (`scorer/parrot.py`). The public sources'
+    seekers are whole posts, so there the echo is left out."""
+    factor = harmless(facets[:, [FACETS.index("harm")]])
+    for row in np.where(table.sources == "project")[0]:
+        factor[row] *= kept(echoed(table.examples[row].seeker, table.examples[row].reply))
+    result: Floats = np.clip(mixed, 0, 1) * factor
+    return result
+
+
+def component_labels(table: Table) -> Floats:
+    """Ratings of the three components, rows x 3 on 0..1, NaN where there is none."""
+    names = FACETS if table.targets.shape[1] == len(FACETS) else COMPONENTS
+    result: Floats = table.targets[:, [names.index(name) for name in COMPONENTS]]
+    return result
 
 
 def recipe_for(rows: int) -> Recipe:
@@ -166,7 +197,8 @@ def write_head(out: Path, file: HeadFile, found: dict[str, Floats]) -> None:
 def labels_card(file: HeadFile, trained: Trained, rated: Labels) -> str:
     """The card of a head from a team's own labels: what it was trained on, and its error against predicting the
     mean."""
-    from scorer.evaluate import component_rows, markdown
+    from scorer.evaluate import component_rows
+    from scorer.tables import markdown
 
     tables = markdown(component_rows(trained.table, trained.held_out))
     apart = disagreement(rated)
@@ -186,7 +218,7 @@ used for.
 """
 
 
-def _toml(value: str | list[int] | list[str]) -> str:
+def _toml(value: str | list[int] | list[str] | list[float]) -> str:
     if isinstance(value, str):
         escaped = value.replace("\\", "\\\\").replace('"', '\\"')
         return f'"{escaped}"'

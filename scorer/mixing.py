@@ -14,24 +14,31 @@ from scorer.records import COMPONENTS
 
 Floats = np.ndarray[Any, np.dtype[np.float32]]
 
+AGAINST = {"harm": -1, "overdone": -1, "irony": -1}
 SIGNS: dict[str, dict[str, int]] = {
-    "cognitive": {"cognitive": 1, "reflection": 1, "interpretation": 1, "self_talk": -1, "harm": -1},
-    "emotional": {"emotional": 1, "reaction": 1, "affirmation": 1, "harm": -1},
-    "behavioral": {"behavioral": 1, "exploration": 1, "advice": 1, "harm": -1},
+    "cognitive": {"cognitive": 1, "reflection": 1, "interpretation": 1, "self_talk": -1, **AGAINST},
+    "emotional": {"emotional": 1, "reaction": 1, "affirmation": 1, **AGAINST},
+    "behavioral": {"behavioral": 1, "exploration": 1, "question": 1, "advice": 1, **AGAINST},
 }
 """Facets that may enter a component, and whether they raise or lower it."""
 
 EPITOME_FACET = {"cognitive": "interpretation", "emotional": "reaction", "behavioral": "exploration"}
 """EPITOME's mechanism that stands nearest to each component."""
 
-EPITOME_SHARE = {"cognitive": 0.2, "emotional": 0.6, "behavioral": 0.2}
-"""Weight of EPITOME's labels in the fit, of 1 in all. High only where it and the rubric define the same thing."""
+EPITOME_SHARE = {"cognitive": 0.0, "emotional": 0.2, "behavioral": 0.0}
+"""Weight of EPITOME's labels in the fit, beside the own set's. Not 0 only where it and the rubric define the same."""
 
-STRATEGIES = {"cognitive": {"reflection": 0.7, "self_talk": 0.2}, "behavioral": {"advice": 0.8}}
-"""What an ESConv strategy is worth on the rubric, 0..1: rounded means of the same styles in the project's own set."""
-
-STRATEGY_SHARE = 0.1
-"""Weight of those in the fit. They keep "me too" below a reflection, which EPITOME's labels turn round."""
+WORTH = {
+    "cognitive": {"esconv": {"reflection": 0.75, "self_talk": 0.0}, "annomi": {"reflection": 0.75}},
+    "emotional": {"esconv": {"affirmation": 0.7}, "annomi": {}},
+    "behavioral": {"esconv": {"advice": 0.9, "question": 0.8}, "annomi": {}},
+}
+"""What a strategy of the public sources is worth on the rubric, 0..1: near the means of such styles in the own set."""
+WORTH_OF_OTHERS = 0.15
+"""The same for a reply with none of them."""
+SHARES = {"esconv": 0.2, "annomi": 0.7}
+"""Weight of those in the fit, beside 1 for the own set less EPITOME's and ESConv's shares. They keep "me too" below a
+reflection, and a counsellor's short reflection above everything that surrounds it."""
 
 
 def fit_mixing(facets: Floats, table: Table, rows: np.ndarray[Any, Any]) -> tuple[Floats, Floats]:
@@ -44,13 +51,11 @@ def fit_mixing(facets: Floats, table: Table, rows: np.ndarray[Any, Any]) -> tupl
         own = table.targets[:, FACETS.index(component)]
         epitome = table.targets[:, FACETS.index(EPITOME_FACET[component])]
         parts = [
-            (chosen & (table.sources == "project"), own, 1 - EPITOME_SHARE[component]),
+            (chosen & (table.sources == "project"), own, 1 - EPITOME_SHARE[component] - SHARES["esconv"]),
             (chosen & (table.sources == "epitome"), epitome, EPITOME_SHARE[component]),
         ]
-        worth = STRATEGIES.get(component, {})
-        for facet, value in worth.items():
-            used = chosen & (table.sources == "esconv") & (table.targets[:, FACETS.index(facet)] == 1)
-            parts.append((used, np.full(len(own), value, np.float32), STRATEGY_SHARE / len(worth)))
+        for source, worth in WORTH[component].items():
+            parts += _strategies(table, chosen & (table.sources == source), worth, SHARES[source])
         columns = [FACETS.index(facet) for facet in SIGNS[component]]
         inputs = np.concatenate([facets[used][:, columns] for used, _, _ in parts])
         goals = np.concatenate([labels[used] for used, labels, _ in parts])
@@ -60,6 +65,19 @@ def fit_mixing(facets: Floats, table: Table, rows: np.ndarray[Any, Any]) -> tupl
         found = _signed_least_squares(inputs[known], goals[known], weights[known], signs)
         mixing[index, columns], offset[index] = found[:-1], found[-1]
     return mixing, offset
+
+
+def _strategies(
+    table: Table, rows: np.ndarray[Any, Any], worth: dict[str, float], share: float
+) -> list[tuple[np.ndarray[Any, Any], Floats, float]]:
+    """(rows, goal, weight) of each strategy, and of the replies with none of them."""
+    if not worth:
+        return []
+    shown = {facet: rows & (np.nan_to_num(table.targets[:, FACETS.index(facet)]) > 0.5) for facet in worth}
+    others = rows & ~np.any(list(shown.values()), axis=0)
+    goals = [(shown[facet], value, 2 / 3 * share / len(worth)) for facet, value in worth.items()]
+    goals.append((others, WORTH_OF_OTHERS, share / 3))
+    return [(used, np.full(len(rows), goal, np.float32), weight) for used, goal, weight in goals]
 
 
 def _signed_least_squares(x: Floats, y: Floats, weights: Floats, signs: Floats, ridge: float = 1e-3) -> Floats:

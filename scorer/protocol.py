@@ -16,7 +16,6 @@ import numpy as np
 from scorer.data import FOLDS, Table
 from scorer.encoder import WINDOW, Encoder
 from scorer.errors import ScorerError
-from scorer.evaluate import Line, markdown
 from scorer.features import compute
 from scorer.files import read_config
 from scorer.head import HeadFile
@@ -25,6 +24,7 @@ from scorer.hundred import ROWS, Source, draw, others
 from scorer.make import Tell, write_head
 from scorer.paper import Linear, PaperRecipe, fit_linear
 from scorer.records import COMPONENTS, HIGHEST, LOWEST
+from scorer.tables import Line, markdown
 from scorer.train import Floats, Rows, folds, one_thread
 
 SEEDS = 5

@@ -38,7 +38,6 @@ def level_of(value: float) -> Level:
 
 
 NOTES = {
-    "off_topic": "It seems to answer something else than this message.",
     "parrot": "It mostly repeats the message's own words.",
 }
 """What a score may note, with a sentence for people."""

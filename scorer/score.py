@@ -1,6 +1,7 @@
 """Score a reply: the one class that the rest of the product uses."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
@@ -8,8 +9,10 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 from scorer.encoder import Encoder
 from scorer.english import English
 from scorer.errors import ScorerError
-from scorer.head import Head
-from scorer.records import EmpathyScore, ScoreStatus
+from scorer.evidence import spans
+from scorer.head import Array, Head
+from scorer.parrot import NOTED, echoed, kept
+from scorer.records import COMPONENTS, HIGHEST, LOWEST, EmpathyScore, Level, ScoreStatus, Span, level_of
 from scorer.text import REASONS, read
 
 MOST_TOKENS = 2_048
@@ -67,8 +70,9 @@ class Scorer:
     def score(self, seeker: str, reply: str) -> EmpathyScore:
         """Rate `reply` on 1..3, or say why it cannot be rated. Never raises on any two strings.
 
-        `seeker` is what was answered. This head reads the reply alone: with the seeker's words as a pair the measured
-        error was greater (.249 against .237), so they are part of the interface and not of the sum.
+        `seeker` is what was answered; it may be empty. A reply that mostly repeats it is noted and rated lower
+        (`scorer/parrot.py`). The head itself reads the reply alone: with the seeker's words as a pair the measured
+        error was greater (.249 against .237).
         """
         reading = read(reply)
         if not reading.text:
@@ -76,9 +80,30 @@ class Scorer:
         ids = self.encoder.ids(reading.text)
         if len(ids) > MOST_TOKENS:
             return self._unscored(ScoreStatus.TOO_LONG)
-        facets = self.head.facets(self.encoder.states(ids))
-        cognitive, emotional, behavioral = (float(value) for value in self.head.components(facets))
-        return self._result(ScoreStatus.SCORED, cognitive, emotional, behavioral, None)
+        share = echoed(seeker, reply)
+        heights = self.head.components(self.head.facets(self.encoder.states(ids))) - LOWEST
+        components = LOWEST + kept(share) * heights
+        cognitive, emotional, behavioral = (float(value) for value in components)
+        score = self._result(ScoreStatus.SCORED, cognitive, emotional, behavioral, None)
+        return replace(score, notes=("parrot",) if share >= NOTED else (), intervals=self._intervals(components))
+
+    def evidence(self, seeker: str, reply: str) -> dict[str, tuple[Span, ...]]:
+        """The words of `reply` that carried each component, the strongest span first (`scorer/evidence.py`).
+
+        Empty where there is no score, where a component is low (nothing carried it), and with a head that cannot say.
+        """
+        score = self.score(seeker, reply)
+        if score.status is not ScoreStatus.SCORED:
+            return dict.fromkeys(COMPONENTS, ())
+        found = spans(self.head, self.encoder, reply, read(reply).text)
+        return {name: () if level_of(getattr(score, name)) is Level.LOW else found[name] for name in COMPONENTS}
+
+    def _intervals(self, components: Array) -> dict[str, tuple[float, float]]:
+        middles = [*components, components.mean()]
+        return {
+            name: (max(LOWEST, float(middle) - width), min(HIGHEST, float(middle) + width))
+            for name, middle, width in zip((*COMPONENTS, "empathy"), middles, self.head.file.half_widths, strict=False)
+        }
 
     def score_many(self, pairs: Sequence[tuple[str, str]]) -> list[EmpathyScore]:
         """`score` for each (seeker, reply), in order."""

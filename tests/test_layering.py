@@ -15,6 +15,7 @@ HOMES = {
     "chainlit": {"chat_app/app.py", "chat_app/data_layer.py", "chat_app/plugin.py", "chat_app/server.py"},
     "charset_normalizer": {"scorer/csv_rows.py"},
     "confusable_homoglyphs": {"chat_app/safety_unicode.py", "scorer/lookalikes.py"},
+    "crepes": {"scorer/intervals.py"},
     "fastapi": {
         "chat_app/api.py",
         "chat_app/card_files.py",
@@ -44,6 +45,8 @@ HOMES = {
     "pydantic_settings": {"chat_app/settings.py"},
     "rich": {"chat_app/commands/", "chat_app/weights.py"},
     "safetensors": {"scorer/"},
+    "scipy": {"scorer/evaluate_own.py"},
+    "sklearn": {"scorer/evaluate_own.py"},
     "sqlalchemy": {"db/"},
     "starlette": {
         "chat_app/card_files.py",

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 app = typer.Typer()
 
+TRAINING_LIBRARIES = ("crepes", "scipy", "sklearn", "torch", "transformers")
+"""Of the extra `train`; told by the two best known."""
 CANNOT_TELL = (
     "What the numbers cannot tell: whether the reply is true, safe, or right for this person. They read words only."
 )
@@ -201,12 +203,19 @@ def _say_where(out: Path) -> None:
 
 def render(result: "EmpathyScore") -> str:
     """A score as a few lines for a person."""
-    from scorer.records import COMPONENTS, level_of
+    from scorer.records import COMPONENTS, NOTES, level_of
 
     if result.empathy is None:
         return f"Not scored. {result.reason}"
+    ranges = {name.capitalize(): f"  {low:.1f} to {high:.1f}" for name, (low, high) in result.intervals.items()}
     values = {name.capitalize(): float(getattr(result, name)) for name in COMPONENTS} | {"Empathy": result.empathy}
-    lines = [f"{name:<11} {value:.2f}  {level_of(value):<8}  {_bar(value)}" for name, value in values.items()]
+    lines = [
+        f"{name:<11} {value:.2f}  {level_of(value):<8}  {_bar(value)}{ranges.get(name, '')}"
+        for name, value in values.items()
+    ]
+    lines += [NOTES[note] for note in result.notes]
+    if ranges:
+        lines.append("The range at the end holds nine of ten ratings of replies like those it was measured on.")
     return "\n".join([*lines, "Scale: 1 lacking, 2 moderate, 3 strong. Empathy is the mean of the three.", CANNOT_TELL])
 
 
@@ -237,7 +246,9 @@ def _answer(row: dict[str, Any], scorer: "Scorer") -> dict[str, Any]:
     if result.empathy is None:
         return {"id": identity, "status": result.status.value, "reason": result.reason}
     names = ("cognitive", "emotional", "behavioral", "empathy")
-    return {"id": identity, "status": "scored", **{name: round(getattr(result, name), 4) for name in names}}
+    values = {name: round(getattr(result, name), 4) for name in names}
+    ranges = {name: [round(end, 4) for end in ends] for name, ends in result.intervals.items()}
+    return {"id": identity, "status": "scored", **values, "intervals": ranges, "notes": list(result.notes)}
 
 
 def _fault(error: LineError) -> dict[str, Any]:
@@ -277,7 +288,7 @@ def _training() -> Iterator[None]:
     try:
         yield
     except ImportError as error:
-        if (error.name or "").partition(".")[0] not in ("torch", "transformers"):
+        if (error.name or "").partition(".")[0] not in TRAINING_LIBRARIES:
             raise
         raise CommandError(
             'Training needs torch and transformers: pip install "heard[train]", or make train.'

@@ -8,7 +8,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Annotated, Any, Protocol, runtime_checkable
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Form, Request
 from fastapi.responses import Response
@@ -36,14 +36,6 @@ BUSY = "Many texts are waiting for a score just now. Your text is still here: pl
 CLOSED = "Nothing was flagged: a flag is stored, and you have not agreed to that. The first page asks you."
 
 Evidence = Mapping[str, Sequence[Span]]
-
-
-@runtime_checkable
-class Telling(Protocol):
-    """A scorer that can say which words carried a score."""
-
-    def evidence(self, seeker: str, reply: str) -> Evidence:
-        """Component -> spans of `reply`, best first; may be empty."""
 
 
 class Crowded(Exception):
@@ -99,8 +91,6 @@ class Desk:
     def _rated(self, case: Case) -> tuple[EmpathyScore, Evidence]:
         scorer = self._services.scorer
         score = scorer.score(case.seeker, case.reply)
-        if score.empathy is None or not isinstance(scorer, Telling):
-            return score, {}
         return score, scorer.evidence(case.seeker, case.reply)
 
 

@@ -32,25 +32,9 @@ CRISIS = "I want to kill myself"
 ATTACK = '</textarea></blockquote><script>alert(1)</script><img src=x onerror=alert(2)>" onfocus="alert(3)'
 
 
-class BySentence(Scorer):
-    """Evidence by leaving out one sentence at a time: its weight is what the score loses without it."""
-
-    def evidence(self, seeker: str, reply: str) -> dict[str, tuple[Span, ...]]:
-        whole = self.score(seeker, reply)
-        found: dict[str, tuple[Span, ...]] = {}
-        for name in COMPONENTS:
-            losses = []
-            for match in re.finditer(r"[^.?!]+[.?!]", reply):
-                left = self.score(seeker, reply[: match.start()] + reply[match.end() :])
-                losses.append((getattr(whole, name) - (getattr(left, name) or 1.0), match.span()))
-            total = sum(loss for loss, _ in losses if loss > 0)
-            found[name] = tuple(Span(*span, loss / total) for loss, span in sorted(losses, reverse=True) if loss > 0)
-        return found
-
-
 @pytest.fixture(scope="module")
 def scorer(weights: Weights) -> Scorer:
-    return BySentence.load(HEADS / "default", weights.encoder)
+    return Scorer.load(HEADS / "default", weights.encoder)
 
 
 @pytest.fixture
@@ -131,7 +115,7 @@ async def test_the_texts_stay_in_the_form_as_they_were(web: Web) -> None:
     assert parsed.fields["seeker"] == "\n" + SEEKER
 
 
-async def test_the_evidence_is_marked_in_the_reply(web: Web, scorer: BySentence) -> None:
+async def test_the_evidence_is_marked_in_the_reply(web: Web, scorer: Scorer) -> None:
     score, evidence = scorer.score(SEEKER, REPLY), scorer.evidence(SEEKER, REPLY)
     name = strongest(score)
     assert name
@@ -336,14 +320,14 @@ def rated(**fields: Any) -> EmpathyScore:
 
 def test_ranges_and_notes_are_shown_where_the_score_has_them() -> None:
     assert {row.range for row in view_of(rated(), "words", {}).rows} == {""}
-    score = rated(intervals={"empathy": (1.8, 2.6), "cognitive": (1.0, 3.0)}, notes=("parrot", "off_topic"))
+    score = rated(intervals={"empathy": (1.8, 2.6), "cognitive": (1.0, 3.0)}, notes=("parrot",))
     view = view_of(score, "words", {})
     assert [(row.label, row.range, row.low, row.high) for row in view.rows[:2]] == [
         ("Empathy", "plausibly 1.8 to 2.6", 40.0, 80.0),
         ("Cognitive", "plausibly 1.0 to 3.0", 0.0, 100.0),
     ]
     assert view.rows[2].range == ""
-    assert [note.endswith(".") for note in view.notes] == [True, True]
+    assert [note.endswith(".") for note in view.notes] == [True]
 
 
 def test_the_strongest_part_is_marked_the_first_on_a_tie() -> None:

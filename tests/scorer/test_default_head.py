@@ -55,12 +55,15 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Path:
         write(folder / "data" / "esconv" / f"{name}.csv", rows)
     rows = []
     for i, e in enumerate(examples):
-        common = {"transcript_id": e.group, "reflection_exists": "n/a", "therapist_input_subtype": "n/a"}
+        common = dict.fromkeys(("reflection_exists", "therapist_input_subtype", "question_exists"), "n/a")
+        common["transcript_id"] = e.group
         rows.append({**common, "utterance_id": 2 * i, "interlocutor": "client", "utterance_text": e.seeker})
         advice = {"advice": "advice", "clinical": "information"}.get(e.style, "n/a")
         for reflects in (e.style in ("assistant", "reflection"), False):  # two annotators who disagree on it
             turn = {**common, "utterance_id": 2 * i + 1, "interlocutor": "therapist", "utterance_text": e.reply}
-            rows.append({**turn, "reflection_exists": str(reflects), "therapist_input_subtype": advice})
+            asks = str(e.style == "question")
+            turn |= {"reflection_exists": str(reflects), "therapist_input_subtype": advice, "question_exists": asks}
+            rows.append(turn)
     write(folder / "data" / "annomi" / "annomi-full.csv", rows)
     return folder
 
@@ -141,7 +144,10 @@ def test_the_card_gives_the_weights_that_the_head_has(component: str) -> None:
 def test_the_card_counts_the_projects_own_set_rightly() -> None:
     examples = list(project_set())
     assert f"{len(examples)} replies to {len({example.group for example in examples})} messages" in CARD
+    kept_out = [example for example in examples if example.test]
+    assert f"{len(kept_out)} replies to {len({example.group for example in kept_out})} of them" in CARD
+    assert not {e.group for e in kept_out} & {e.group for e in examples if not e.test}
     file = read_head_file(HEADS / "default" / "head.toml")
-    assert f"project: {len(examples)} replies" in file.trained_on
+    assert f"project: {len(examples) - len(kept_out)} replies" in file.trained_on
     assert list(FACETS) == file.facets
     assert Head.load(HEADS / "default").components(np.zeros(len(FACETS), np.float32)).min() >= 1

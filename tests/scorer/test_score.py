@@ -2,6 +2,7 @@
 
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from statistics import fmean
 
 import pytest
 from hypothesis import given, settings
@@ -131,7 +132,8 @@ def test_an_assistants_warm_reply_is_not_rated_below_a_persons(scorer: Scorer) -
         "Would you like to share more about what happened?",
         "That must feel overwhelming, and I'm glad you told me. Your feelings are valid. What has been hardest so far?",
     ]
-    assert min(empathy(scorer, text) for text in assistant) >= max(empathy(scorer, text) for text in person)
+    means = [fmean(empathy(scorer, text) for text in texts) for texts in (assistant, person)]
+    assert means[0] >= means[1]
 
 
 PERTURBATIONS = {

@@ -1,0 +1,142 @@
+"""Figures of the shipped head as it is: what disguises of a reply do to its score, and whether its evidence points
+where people pointed.
+
+The disguised replies are of the own set's test part. EPITOME's rationales (the words that showed an annotator the
+level) took no part in training, though the replies and their levels did.
+"""
+
+import csv
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from safetensors.torch import load_file
+
+from scorer.data import project_set
+from scorer.encoder import Encoder
+from scorer.evidence import COVERED
+from scorer.head import Head
+from scorer.perturb import DISGUISES
+from scorer.score import HEADS, Scorer
+from scorer.sensitivity import changes, summarise
+from scorer.tables import Line, spread
+from scorer.text import read
+
+Floats = np.ndarray[Any, np.dtype[Any]]
+
+EVERY = 4
+"""Of the test part's replies, every so many are disguised."""
+RATIONALES = 200
+"""Replies with a rationale that are looked at for each mechanism."""
+MECHANISMS = {"reaction": "emotional-reactions", "interpretation": "interpretations", "exploration": "explorations"}
+
+_WORD = re.compile(r"[\w']+")
+
+
+def disguise_rows(encoder_folder: Path) -> list[Line]:
+    """Mean size of Empathy's change by kind, and replies that lost their score."""
+    scorer = Scorer.load(HEADS / "default", encoder_folder)
+    found = []
+    for example in [example for example in project_set() if example.test][::EVERY]:
+        found += changes(scorer, example.seeker, example.reply, DISGUISES)[1]
+    return [
+        Line(
+            summary.kind,
+            {
+                "replies changed": str(summary.changed),
+                "Empathy moved by": "none" if summary.moved is None else f"{summary.moved:.3f}",
+                "lost their score": str(summary.lost),
+            },
+        )
+        for summary in summarise(found)
+    ]
+
+
+def evidence_rows(epitome: Path, encoder_folder: Path) -> list[Line]:
+    """Token F1 and IoU (intersection over union) of chosen words against EPITOME's rationales, for each mechanism.
+
+    Every method chooses its strongest words until they hold COVERED of its positive weight; "random words" chooses as
+    many words as the head does, one seed a reply.
+    """
+    head = Head.load(HEADS / "default")
+    weights = load_file(HEADS / "default" / "weights.safetensors")
+    encoder = Encoder.load(encoder_folder, head.file.layers)
+    methods = ("the head's evidence", "gradient times input", "random words")
+    cells: dict[str, dict[str, str]] = {method: {} for method in methods}
+    for facet, name in MECHANISMS.items():
+        scores: dict[str, list[tuple[float, float]]] = {method: [] for method in methods}
+        for seed, (reply, marked) in enumerate(_rationales(epitome / f"{name}.csv")):
+            words, truth = _words(reply, marked)
+            if not truth.any() or truth.all():
+                continue
+            tokens = encoder.tokens(reply)
+            states, rows = encoder.states(tokens.ids), encoder.rows(len(tokens.ids))
+            starts = np.array([start for start, _ in words])
+            owner = np.maximum(np.searchsorted(starts, [a for a, _ in tokens.offsets], side="right") - 1, 0)
+            index = head.file.facets.index(facet)
+            ours = _chosen(_by_word(head.terms(states)[rows, index], owner, len(words)))
+            generator = np.random.default_rng(seed)
+            chance = np.zeros(len(words), bool)
+            chance[generator.permutation(len(words))[: int(ours.sum())]] = True
+            slope = _chosen(_by_word(_gradient(weights, states, index)[rows], owner, len(words)))
+            for method, chosen in zip(methods, (ours, slope, chance), strict=True):
+                scores[method].append(_overlap(chosen, truth))
+        for method in methods:
+            f1, iou = np.array(scores[method]).reshape(-1, 2).T
+            cells[method][facet] = f"F1 {spread(list(f1))}, IoU {spread(list(iou))}, n = {len(f1)}"
+    return [Line(method, row) for method, row in cells.items()]
+
+
+def _rationales(path: Path) -> Iterator[tuple[str, list[str]]]:
+    with path.open(encoding="utf-8-sig", newline="") as file:
+        rows = [row for row in csv.DictReader(file) if int(row["level"]) > 0 and row["rationales"].strip("| ")]
+    for row in rows[:: max(1, len(rows) // RATIONALES)]:
+        text = read(row["response_post"]).text
+        if text:
+            yield text, [part.strip() for part in row["rationales"].split("|") if part.strip()]
+
+
+def _words(reply: str, marked: list[str]) -> tuple[list[tuple[int, int]], Floats]:
+    """Place of each word, and whether it lies in a marked part; a part that mending has changed is not found."""
+    words = [match.span() for match in _WORD.finditer(reply)]
+    truth = np.zeros(len(words), bool)
+    lowered = reply.lower()
+    for part in marked:
+        repaired = read(part).text.lower() or part.lower()
+        at = lowered.find(repaired)
+        if at >= 0:
+            truth |= np.array([at <= start < at + len(repaired) for start, _ in words], bool)
+    return words, truth
+
+
+def _by_word(weights: Floats, owner: Floats, count: int) -> Floats:
+    result = np.zeros(count)
+    np.add.at(result, owner, weights)
+    return result
+
+
+def _chosen(weights: Floats) -> Floats:
+    positive = np.maximum(weights, 0)
+    order = np.argsort(-positive, kind="stable")
+    before = np.cumsum(positive[order]) - positive[order]
+    result = np.zeros(len(weights), bool)
+    result[order[before < COVERED * positive.sum()]] = True
+    return result
+
+
+def _overlap(chosen: Floats, truth: Floats) -> tuple[float, float]:
+    both, either = int((chosen & truth).sum()), int((chosen | truth).sum())
+    return 2 * both / max(1, int(chosen.sum() + truth.sum())), both / max(1, either)
+
+
+def _gradient(weights: dict[str, torch.Tensor], states: Floats, index: int) -> Floats:
+    """Gradient of a facet's logit with respect to each token's state, times the state (Shrikumar et al. 2017)."""
+    x = torch.tensor(states, requires_grad=True)
+    hidden = torch.nn.functional.gelu(x @ weights["projection"] + weights["projection_bias"], approximate="tanh")
+    focus = torch.softmax(hidden @ weights["queries"][index], dim=0)
+    (focus @ (hidden @ weights["values"][index])).backward()
+    result: Floats = (x.grad * x).sum(dim=1).detach().numpy()
+    return result
