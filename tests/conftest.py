@@ -5,6 +5,21 @@ import pytest
 from chat_app.settings import Settings
 from chat_app.weights import Weights, ensure_weights
 
+SLOW = "a slow study of training: `make test ARGS=--slow` runs it too"
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """`--slow`."""
+    parser.addoption("--slow", action="store_true", help="run the slow studies of training as well")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Skip what is marked slow, and say why."""
+    if not config.getoption("--slow"):
+        for item in items:
+            if item.get_closest_marker("slow"):
+                item.add_marker(pytest.mark.skip(reason=SLOW))
+
 
 @pytest.fixture(scope="session")
 def weights() -> Weights:

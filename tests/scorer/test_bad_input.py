@@ -93,6 +93,7 @@ def test_a_bad_file_of_ratings(tmp_path: Path, command: str, raw: bytes, said: s
     assert not (tmp_path / "mine").exists()
 
 
+@pytest.mark.slow
 def test_bad_rows_are_told_and_the_head_is_trained_on_the_others(encoder_folder: Path, tmp_path: Path) -> None:
     path, out = tmp_path / "labels.csv", tmp_path / "mine"
     rows = [HEADER, *ROWS[:6], "Nonsense,1,2", "“I’m here”,9,2,3", '"Take\ncare.",1,2,3', *ROWS[6:], ",1,2,3"]

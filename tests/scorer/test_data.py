@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from scorer.data import FACETS, PROJECT_SET, project_set, tabulate
+from scorer.data import FACETS, PROJECT_SET, STYLE_FACETS, project_set, tabulate
 from scorer.measures import auc, mse, ranks, spearman
 from scorer.mixing import SIGNS, fit_mixing
 from scorer.records import COMPONENTS
@@ -16,8 +16,8 @@ def test_the_projects_own_set_is_whole() -> None:
     assert len({example.reply for example in examples}) == len(examples)
     assert len(tabulate(examples).texts) >= len(examples) - 3
     for example in examples:
-        assert set(example.labels) == {*COMPONENTS, "harm"}
-        assert all(0 <= value <= 1 and value * 4 == int(value * 4) for value in example.labels.values())
+        assert set(example.labels) == {*COMPONENTS, "harm", *STYLE_FACETS}
+        assert all(0 <= value <= 1 and value * 8 == int(value * 8) for value in example.labels.values())
 
 
 def test_the_projects_own_set_shares_no_reply_with_the_public_sources() -> None:

@@ -84,6 +84,7 @@ def test_the_sources_say_only_what_they_label(shared: Path) -> None:
     assert any("advice" not in example.labels for example in therapist)
 
 
+@pytest.mark.slow
 def test_the_default_head_is_made_and_measured_from_the_sources(
     shared: Path, encoder_folder: Path, tmp_path: Path
 ) -> None:
@@ -122,7 +123,9 @@ def test_missing_sources_are_named(tmp_path: Path, encoder_folder: Path) -> None
 def test_the_card_gives_the_weights_that_the_head_has(component: str) -> None:
     tensors = load_file(HEADS / "default" / "weights.safetensors")
     row = COMPONENTS.index(component)
-    line = re.search(rf"\*\*{component.capitalize()}\*\*[^=]*= ((?:[-+]?\s*\.\d+(?: \w+)?\s*)+)", " ".join(CARD.split()))
+    line = re.search(
+        rf"\*\*{component.capitalize()}\*\*[^=]*= ((?:[-+]?\s*\.\d+(?: \w+)?\s*)+)", " ".join(CARD.split())
+    )
     assert line is not None
     stated = {
         name or "offset": float(sign + number)

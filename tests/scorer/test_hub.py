@@ -144,6 +144,7 @@ def test_a_head_on_a_hub_encoder_trains_loads_and_works_offline(
     assert "Traceback" not in lost.stderr
 
 
+@pytest.mark.slow
 def test_the_study_s_protocol_takes_a_hub_encoder(hub: tuple[str, list[str]], published: Path, tmp_path: Path) -> None:
     labels, home, head = write_labels(tmp_path / "labels.csv", every=4), tmp_path / "hf", tmp_path / "study"
     trained = python(

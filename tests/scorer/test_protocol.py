@@ -116,6 +116,7 @@ def test_every_epoch_is_told_and_the_seed_decides() -> None:
     assert not np.array_equal(first.weight, other.weight)
 
 
+@pytest.mark.slow
 def test_the_command_writes_a_head_that_rates_as_it_was_trained(
     encoder_folder: Path, tmp_path: Path, heard: Callable[..., subprocess.CompletedProcess[str]]
 ) -> None:
@@ -162,6 +163,7 @@ def test_the_command_writes_a_head_that_rates_as_it_was_trained(
     assert "Empathy" in scored.stdout, scored.stderr
 
 
+@pytest.mark.slow
 def test_epitome_levels_are_ratings_and_a_bare_hundred_is_enough(
     encoder_folder: Path, tmp_path: Path, heard: Callable[..., subprocess.CompletedProcess[str]]
 ) -> None:

@@ -1,0 +1,116 @@
+"""The scorer beside the plain transformers forward of the same encoder, in one run, in turn; cold start; a stream.
+
+Both use all cores and the same head. The stream is the own set's replies over and over: its rate, and how much memory
+the second half of it added.
+"""
+
+import itertools
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import psutil
+import torch
+from transformers import AutoModel
+
+from scorer.data import project_set
+from scorer.head import Head
+from scorer.records import COMPONENTS
+from scorer.score import HEADS, Scorer
+from scorer.text import read
+from tests.bench.table import Row, at_least, at_most
+
+TOKENS = 150
+ROUNDS = 40
+WARM_UP = 5
+STARTS = 5
+STREAM = 10_000
+COLD = """
+import sys
+from pathlib import Path
+from scorer.score import HEADS, Scorer
+Scorer.load(HEADS / "default", Path(sys.argv[1]), threads=2).score("", "That sounds so hard. What happened?")
+"""
+
+
+def scorer(encoder: Path) -> list[Row]:
+    """The rows, for the encoder in this folder."""
+    threads = os.cpu_count() or 1
+    ours = Scorer.load(HEADS / "default", encoder, threads=threads)
+    return [*_beside(ours, encoder, threads), _cold(encoder), *_stream(ours)]
+
+
+def _beside(ours: Scorer, encoder: Path, threads: int) -> list[Row]:
+    head = Head.load(HEADS / "default")
+    model = AutoModel.from_pretrained(encoder, add_pooling_layer=False).eval()
+    torch.set_num_threads(threads)
+    special = [ours.encoder.ids("[CLS]")[0], ours.encoder.ids("[SEP]")[0]]
+
+    def plain(text: str) -> np.ndarray:  # type: ignore[type-arg]
+        ids = torch.tensor([[special[0], *ours.encoder.ids(text), special[1]]])
+        with torch.inference_mode():
+            states = model(ids, output_hidden_states=True).hidden_states
+        chosen = torch.cat([states[layer][0] for layer in head.file.layers], dim=1).numpy()
+        return head.components(head.facets(chosen))
+
+    ratios, apart = [], []
+    for number, text in enumerate(_long_replies(ours)):
+        repaired = read(text).text
+        order = (0, 1) if number % 2 else (1, 0)
+        seconds = [0.0, 0.0]
+        for which in order:
+            began = time.perf_counter()
+            if which:
+                reference = plain(repaired)
+            else:
+                score = ours.score("", text)
+            seconds[which] = time.perf_counter() - began
+        if number >= WARM_UP:
+            ratios.append(seconds[1] / seconds[0])
+            apart.append(max(abs(getattr(score, n) - v) for n, v in zip(COMPONENTS, reference, strict=True)))
+    return [
+        at_least(f"a score of {TOKENS} tokens: transformers forward / this scorer (paired)", ratios, "x", 2),
+        at_most("the two scores apart, at most", apart, "", 0.005, max(apart)),
+    ]
+
+
+def _long_replies(ours: Scorer) -> list[str]:
+    """Different texts of TOKENS tokens or a few less, from the own set's words."""
+    made: list[str] = []
+    words = " ".join(example.reply for example in project_set()).split()
+    at = 0
+    while len(made) < ROUNDS + WARM_UP:
+        size = TOKENS
+        while len(ours.encoder.ids(" ".join(words[at : at + size]))) > TOKENS:
+            size -= 1
+        made.append(" ".join(words[at : at + size]))
+        at += size
+    return made
+
+
+def _cold(encoder: Path) -> Row:
+    seconds = []
+    for _ in range(STARTS):
+        began = time.perf_counter()
+        subprocess.run([sys.executable, "-c", COLD, str(encoder)], check=True)
+        seconds.append(time.perf_counter() - began)
+    return at_most("cold start to the first score", seconds, "s", 1.2)
+
+
+def _stream(ours: Scorer) -> list[Row]:
+    pairs = [(example.seeker, example.reply) for example in project_set()]
+    process = psutil.Process()
+    began, memory = time.perf_counter(), [0.0, 0.0]
+    for number, (seeker, reply) in enumerate(itertools.islice(itertools.cycle(pairs), STREAM)):
+        ours.score(seeker, reply)
+        if number in (STREAM // 2, STREAM - 1):
+            memory[number == STREAM - 1] = process.memory_info().rss / 1e6
+    rate = STREAM / (time.perf_counter() - began)
+    grown = memory[1] - memory[0]
+    return [
+        Row(f"a stream of {STREAM:,} replies", rate, "a second", "at least 80 a second", rate >= 80, ""),
+        Row("memory that its second half added", grown, "MB", "at most 20 MB", grown <= 20, ""),
+    ]
