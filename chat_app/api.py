@@ -18,13 +18,12 @@ RETRY_SECONDS = 5
 """Told to a caller who found the line full."""
 
 
-def api_routes(services: Services, health: Callable[[], dict[str, str]], writing: Callable[[], bool]) -> APIRouter:
+def api_routes(services: Services, health: Callable[[], dict[str, str]], line: ScoreLine) -> APIRouter:
     """`GET /health`, `POST /api/score` and `GET /api/openapi.json`.
 
-    `health()` must answer from memory; `writing()` tells whether a live reply is being written or scored.
+    `health()` must answer from memory; `line` is where texts wait that are not of the chat.
     """
     router = APIRouter()
-    line = ScoreLine(services, writing)
     limit = services.settings.message_limit
 
     @router.get("/health")

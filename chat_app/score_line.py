@@ -1,4 +1,4 @@
-"""Scores for other programs: in a line of bounded length, and behind the chat.
+"""Scores for other programs and for the scorer's page: in one line of bounded length, and behind the chat.
 
 How the chat stays first. A text waits while a live reply is being written or scored, the longer the more it would cost
 (HOLD_SECONDS and HOLD_SECONDS_PER_CHARACTER), and then it goes, so that nobody waits for ever. Of all calls together at
@@ -8,14 +8,17 @@ wait behind somebody's long list; and with MOST_WAITING calls in the line the ne
 """
 
 import asyncio
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, TypeVar
 
 from chat_app import safety
 from chat_app.score_calls import Call, RefusedCall
 from chat_app.score_json import as_json, crisis_json
 from chat_app.services import Services
 from scorer.score import Scorer
+
+T = TypeVar("T")
 
 MOST_WAITING = 8
 """Calls at once, the one that is being answered included."""
@@ -45,23 +48,30 @@ class ScoreLine:
 
         `left()` tells whether the caller has gone away, at which the rest is not rated: CallerLeft.
         """
+        with self.place():
+            return [await self.turn(rated, seeker, reply, left) for seeker, reply in call.pairs]
+
+    @contextmanager
+    def place(self) -> Iterator[None]:
+        """A place in the line for as long as a call lasts. Raises RefusedCall (429) when it is full."""
         if self._calls >= MOST_WAITING:
             raise RefusedCall(429, "Too many calls are waiting for a score. Try again in a few seconds.")
         self._calls += 1
         try:
-            answers = []
-            for seeker, reply in call.pairs:
-                async with self._turn:
-                    await self._let_the_chat_go_first(len(seeker) + len(reply))
-                    if left():
-                        raise CallerLeft
-                    loop = asyncio.get_running_loop()
-                    answers.append(
-                        await loop.run_in_executor(self._services.scoring, rated, self._services.scorer, seeker, reply)
-                    )
-            return answers
+            yield
         finally:
             self._calls -= 1
+
+    async def turn(
+        self, work: Callable[[Scorer, str, str], T], seeker: str, reply: str, left: Callable[[], bool] = lambda: False
+    ) -> T:
+        """`work(scorer, seeker, reply)` in the scorer's thread, when it is this text's turn. Raises CallerLeft."""
+        async with self._turn:
+            await self._let_the_chat_go_first(len(seeker) + len(reply))
+            if left():
+                raise CallerLeft
+            loop = asyncio.get_running_loop()
+            return await loop.run_in_executor(self._services.scoring, work, self._services.scorer, seeker, reply)
 
     async def _let_the_chat_go_first(self, characters: int) -> None:
         longest = HOLD_SECONDS + HOLD_SECONDS_PER_CHARACTER * characters

@@ -27,6 +27,7 @@ from chat_app.pages.notice import HERE, notice
 from chat_app.pages.routes import OpenChats, page_routes
 from chat_app.pages.scorer_routes import scorer_routes
 from chat_app.runtime import Runtime, install
+from chat_app.score_line import ScoreLine
 from chat_app.services import Services
 from chat_app.settings import Settings
 from db.errors import StoreError
@@ -85,8 +86,9 @@ def create_parent(settings: Settings, services: Services, identity: Identity, ch
     app = FastAPI(title="heard", lifespan=lifespan, docs_url=None, redoc_url=None, openapi_url=None)
     may_chat = consent_check(services)
     app.include_router(page_routes(services, identity, chat.sessions))
-    app.include_router(scorer_routes(services, identity, may_chat))
-    app.include_router(api_routes(services, health.state, chat.writing))
+    line = ScoreLine(services, chat.writing)
+    app.include_router(scorer_routes(services, identity, may_chat, line))
+    app.include_router(api_routes(services, health.state, line))
     app.mount("/static", StaticFiles(directory=HERE / "static"))
     app.add_exception_handler(HTTPException, _on_http)
     app.add_exception_handler(RequestValidationError, _on_bad_form)

@@ -11,8 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from scorer.encoder import Encoder
-from scorer.head import Head
+from scorer.encoder import Tokens
 from scorer.records import COMPONENTS, Span
 
 Array = np.ndarray[Any, np.dtype[np.float32]]
@@ -23,17 +22,19 @@ MOST_SPANS = 3
 _WORD = re.compile(r"\S+")
 
 
-def spans(head: Head, encoder: Encoder, original: str, text: str) -> dict[str, tuple[Span, ...]]:
-    """Spans of `original` for each component, the strongest first; `text` is what `scorer.text.read` made of it."""
-    tokens = encoder.tokens(text)
-    weights = head.contributions(encoder.states(tokens.ids))[encoder.rows(len(tokens.ids))]
+def spans(by_token: Array, tokens: Tokens, original: str, text: str) -> dict[str, tuple[Span, ...]]:
+    """Spans of `original` for each component, the strongest first.
+
+    `by_token` is `Head.contributions` of the tokens (tokens x 3), and `text`, in which they stand, is what
+    `scorer.text.read` made of the original.
+    """
     words = [match.span() for match in _WORD.finditer(text)]
     if not words:
         return dict.fromkeys(COMPONENTS, ())
     starts = np.array([start for start, _ in words])
     owner = np.searchsorted(starts, [start for start, _ in tokens.offsets], side="right") - 1
     by_word = np.zeros((len(words), len(COMPONENTS)), np.float32)
-    np.add.at(by_word, owner, weights)
+    np.add.at(by_word, owner, by_token)
     places = _places(original, [text[start:end] for start, end in words])
     return {name: _strongest(by_word[:, index], places, original) for index, name in enumerate(COMPONENTS)}
 

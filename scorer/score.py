@@ -1,12 +1,12 @@
 """Score a reply: the one class that the rest of the product uses."""
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
-from scorer.encoder import Encoder
+from scorer.encoder import Encoder, Tokens
 from scorer.english import English
 from scorer.errors import ScorerError
 from scorer.evidence import spans
@@ -36,6 +36,15 @@ def head_folder(name: str) -> Path:
     raise ScorerError(
         f'There is no scorer head "{name}". There are: {known or "none"}. A path to a head\'s folder works too.'
     )
+
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """A reply as the encoder sees it."""
+
+    text: str
+    tokens: Tokens
+    states: Array
 
 
 class Scorer:
@@ -74,29 +83,42 @@ class Scorer:
         (`scorer/parrot.py`). The head itself reads the reply alone: with the seeker's words as a pair the measured
         error was greater (.249 against .237).
         """
+        return self._rate(seeker, reply, self._look(reply))
+
+    def explain(self, seeker: str, reply: str) -> tuple[EmpathyScore, dict[str, tuple[Span, ...]]]:
+        """The score, and the words of `reply` that carried each component, the strongest span first
+        (`scorer/evidence.py`).
+
+        No words where there is no score, where a component is low (nothing carried it), and with a head that cannot
+        say.
+        """
+        seen = self._look(reply)
+        score = self._rate(seeker, reply, seen)
+        if isinstance(seen, ScoreStatus):
+            return score, dict.fromkeys(COMPONENTS, ())
+        by_token = self.head.contributions(seen.states)[self.encoder.rows(len(seen.tokens.ids))]
+        found = spans(by_token, seen.tokens, reply, seen.text)
+        return score, {name: () if level_of(getattr(score, name)) is Level.LOW else found[name] for name in COMPONENTS}
+
+    def _look(self, reply: str) -> "_Seen | ScoreStatus":
+        """What the encoder sees of a reply, or why it sees nothing."""
         reading = read(reply)
         if not reading.text:
-            return self._unscored(reading.status)
-        ids = self.encoder.ids(reading.text)
-        if len(ids) > MOST_TOKENS:
-            return self._unscored(ScoreStatus.TOO_LONG)
+            return reading.status
+        tokens = self.encoder.tokens(reading.text)
+        if len(tokens.ids) > MOST_TOKENS:
+            return ScoreStatus.TOO_LONG
+        return _Seen(reading.text, tokens, self.encoder.states(tokens.ids))
+
+    def _rate(self, seeker: str, reply: str, seen: "_Seen | ScoreStatus") -> EmpathyScore:
+        if isinstance(seen, ScoreStatus):
+            return self._unscored(seen)
         share = echoed(seeker, reply)
-        heights = self.head.components(self.head.facets(self.encoder.states(ids))) - LOWEST
+        heights = self.head.components(self.head.facets(seen.states)) - LOWEST
         components = LOWEST + kept(share) * heights
         cognitive, emotional, behavioral = (float(value) for value in components)
         score = self._result(ScoreStatus.SCORED, cognitive, emotional, behavioral, None)
         return replace(score, notes=("parrot",) if share >= NOTED else (), intervals=self._intervals(components))
-
-    def evidence(self, seeker: str, reply: str) -> dict[str, tuple[Span, ...]]:
-        """The words of `reply` that carried each component, the strongest span first (`scorer/evidence.py`).
-
-        Empty where there is no score, where a component is low (nothing carried it), and with a head that cannot say.
-        """
-        score = self.score(seeker, reply)
-        if score.status is not ScoreStatus.SCORED:
-            return dict.fromkeys(COMPONENTS, ())
-        found = spans(self.head, self.encoder, reply, read(reply).text)
-        return {name: () if level_of(getattr(score, name)) is Level.LOW else found[name] for name in COMPONENTS}
 
     def _intervals(self, components: Array) -> dict[str, tuple[float, float]]:
         middles = [*components, components.mean()]

@@ -76,6 +76,24 @@ async def answered(page: Page, cards: int, seconds: float = 60) -> None:
     await page.wait_for_selector("#stop-button", state="detached", timeout=seconds * 1000)
 
 
+CONTRAST = """([back, words]) => {
+  const numbers = (color) => color.match(/[\\d.]+/g).slice(0, 3).map(Number);
+  const light = (color) => numbers(color)
+    .map((v) => v / 255).map((v) => (v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4))
+    .reduce((sum, v, place) => sum + v * [0.2126, 0.7152, 0.0722][place], 0);
+  const behind = light(getComputedStyle(document.querySelector(back)).backgroundColor);
+  return Math.min(...[...document.querySelectorAll(words)].map((word) => {
+    const front = light(getComputedStyle(word).color);
+    return (Math.max(front, behind) + 0.05) / (Math.min(front, behind) + 0.05);
+  }));
+}"""
+
+
+async def contrast(page: Page, back: str, words: str) -> float:
+    """The lowest contrast of the elements `words` on the background of `back`, both selectors (WCAG 2.2, 1.4.3)."""
+    return float(await page.evaluate(CONTRAST, [back, words]))
+
+
 class Console:
     """What the page complained about and which hosts it asked for; attach before the first page is opened."""
 

@@ -4,7 +4,6 @@ Pasted texts are never stored, unless somebody who may use the chat flags them. 
 hand-off: it is neither scored nor stored.
 """
 
-import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -19,27 +18,24 @@ from chat_app.drafts import score_record
 from chat_app.identity import Identity
 from chat_app.pages.routes import chosen_country, numbers, page
 from chat_app.pages.score_view import LIMITS, view_of
+from chat_app.score_calls import RefusedCall
+from chat_app.score_line import ScoreLine
 from chat_app.services import Services
 from chat_app.text import readable
 from db.errors import StoreError
 from db.records import FlagRecord
 from prompts.safety_files import load_handoff
 from scorer.records import EmpathyScore, Span
+from scorer.score import Scorer
 
 NOTE_LIMIT = 1_000
 """Characters of a note."""
-MOST_WAITING = 8
-"""Ratings of this page that may wait at once; only one at a time takes its turn among the chat's own."""
 
 NO_REPLY = "There is no reply yet. Paste one into the first field, then press Score it."
 BUSY = "Many texts are waiting for a score just now. Your text is still here: please try again in a few seconds."
 CLOSED = "Nothing was flagged: a flag is stored, and you have not agreed to that. The first page asks you."
 
 Evidence = Mapping[str, Sequence[Span]]
-
-
-class Crowded(Exception):
-    """Too many ratings wait already."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,37 +65,20 @@ class Case:
         return found
 
 
-class Desk:
-    """Ratings one after the other on the scorer's own thread."""
+def scorer_routes(
+    services: Services, identity: Identity, may_chat: Callable[[str], Awaitable[bool]], line: ScoreLine
+) -> APIRouter:
+    """`/scorer` and `/scorer/flag`. `may_chat` is the chat's own gate: whether a participant's answer allows it.
 
-    def __init__(self, services: Services) -> None:
-        self._services = services
-        self._turn = asyncio.Semaphore(1)
-        self._waiting = 0
-
-    async def rate(self, case: Case) -> tuple[EmpathyScore, Evidence]:
-        """The score and its evidence. Raises Crowded."""
-        if self._waiting >= MOST_WAITING:
-            raise Crowded
-        self._waiting += 1
-        try:
-            async with self._turn:
-                return await asyncio.get_running_loop().run_in_executor(self._services.scoring, self._rated, case)
-        finally:
-            self._waiting -= 1
-
-    def _rated(self, case: Case) -> tuple[EmpathyScore, Evidence]:
-        scorer = self._services.scorer
-        score = scorer.score(case.seeker, case.reply)
-        return score, scorer.evidence(case.seeker, case.reply)
-
-
-def scorer_routes(services: Services, identity: Identity, may_chat: Callable[[str], Awaitable[bool]]) -> APIRouter:
-    """`/scorer` and `/scorer/flag`. `may_chat` is the chat's own gate: whether a participant's answer allows it."""
+    `line` is where texts wait that are not of the chat.
+    """
     router = APIRouter()
-    desk = Desk(services)
     texts = load_handoff()
     limit = services.settings.message_limit
+
+    async def explained(case: Case) -> tuple[EmpathyScore, Evidence]:
+        with line.place():
+            return await line.turn(Scorer.explain, case.seeker, case.reply)
 
     async def flagger(request: Request) -> str | None:
         """The participant, if flags of theirs may be stored."""
@@ -146,8 +125,8 @@ def scorer_routes(services: Services, identity: Identity, may_chat: Callable[[st
         if problems := case.problems(limit):
             return shown(case, 422, problems=problems)
         try:
-            rated, evidence = await desk.rate(case)
-        except Crowded:
+            rated, evidence = await explained(case)
+        except RefusedCall:
             return shown(case, 429, problems=[("reply", BUSY)])
         result = view_of(rated, case.reply, evidence)
         return shown(case, result=result, may_flag=await flagger(request) is not None)
@@ -169,8 +148,8 @@ def scorer_routes(services: Services, identity: Identity, may_chat: Callable[[st
             return shown(case, 422, problems=case.problems(limit))
         try:
             # Scored anew, which gives the same numbers: those that came with a form could be anybody's.
-            rated, evidence = await desk.rate(case)
-        except Crowded:
+            rated, evidence = await explained(case)
+        except RefusedCall:
             return shown(case, 429, problems=[("reply", BUSY)])
         result = view_of(rated, case.reply, evidence)
         if problems := case.problems(limit):

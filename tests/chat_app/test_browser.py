@@ -9,7 +9,7 @@ import pytest
 from playwright.async_api import BrowserContext, Page, expect
 
 from chat_app.weights import Weights
-from tests.browser import NARROW, WIDE, Console, answered, chromium, enter, installed, say
+from tests.browser import NARROW, WIDE, Console, answered, chromium, contrast, enter, installed, say
 from tests.chat_app.talking import CURT, OUTCOME, WARM, Served, serving, slow
 from tests.servers import reply
 
@@ -150,7 +150,7 @@ async def test_it_fits_the_screen_in_both_themes_and_comes_back_after_a_reload(
         await answered(page, 1)
         await expect(page.get_by_role("group", name=SPOKEN)).to_be_in_viewport(ratio=0.9)
         assert await overflow(page) <= 0
-        assert await page.evaluate(CONTRAST) >= 4.5
+        assert await contrast(page, ".hc-card", ".hc-level, .hc-limits, .hc-label, .hc-toggle") >= 4.5
         before = await page.locator(".message-content").all_inner_texts()
         address = page.url
         assert "/chat/thread/" in address
@@ -164,21 +164,6 @@ async def test_it_fits_the_screen_in_both_themes_and_comes_back_after_a_reload(
             assert await overflow(page) <= 0, path
         assert console.errors == []
         assert console.hosts == {shop.url.split("//")[1]}
-
-
-CONTRAST = """() => {
-  const numbers = (color) => color.match(/[\\d.]+/g).slice(0, 3).map(Number);
-  const light = (color) => numbers(color)
-    .map((v) => v / 255).map((v) => (v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4))
-    .reduce((sum, v, place) => sum + v * [0.2126, 0.7152, 0.0722][place], 0);
-  const back = light(getComputedStyle(document.querySelector(".hc-card")).backgroundColor);
-  const words = [...document.querySelectorAll(".hc-level, .hc-limits, .hc-label, .hc-toggle")];
-  return Math.min(...words.map((word) => {
-    const front = light(getComputedStyle(word).color);
-    return (Math.max(front, back) + 0.05) / (Math.min(front, back) + 0.05);
-  }));
-}"""
-"""The lowest contrast of the card's words (WCAG 2.2, 1.4.3)."""
 
 
 async def test_stop_and_a_reload_in_the_middle(shop: Served, browser: BrowserContext) -> None:

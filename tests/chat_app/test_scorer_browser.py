@@ -9,7 +9,7 @@ import pytest
 from playwright.async_api import expect
 
 from chat_app.weights import Weights
-from tests.browser import NARROW, Console, chromium, installed
+from tests.browser import NARROW, Console, chromium, contrast, installed
 from tests.chat_app.talking import CRISIS, WARM, Served, serving
 
 FLAGS = "SELECT reply, note, empathy, head_name FROM flag"
@@ -66,7 +66,7 @@ async def test_by_keyboard_on_a_small_screen(shop: Served, scheme: str) -> None:
         number, level = [await scores.locator(part).inner_text() for part in (".number", ".level")]
         await expect(page).to_have_title(f"Empathy {number}, {level} · heard")
         assert await page.evaluate("document.documentElement.scrollWidth - window.innerWidth") <= 0
-        assert await page.evaluate(CONTRAST) >= 4.5
+        assert await contrast(page, "#result", "#result .level, #result .quiet, #result .score, #result a") >= 4.5
         await page.get_by_label("Note").fill("odd one")
         await page.get_by_role("button", name="Flag this case").click()
         await expect(page.get_by_role("status")).to_contain_text("Stored with your data")
@@ -78,18 +78,3 @@ async def test_by_keyboard_on_a_small_screen(shop: Served, scheme: str) -> None:
         assert await page.evaluate("document.documentElement.scrollWidth - window.innerWidth") <= 0
         assert console.errors == []
         assert console.hosts == {shop.url.split("//")[1]}
-
-
-CONTRAST = """() => {
-  const numbers = (color) => color.match(/[\\d.]+/g).slice(0, 3).map(Number);
-  const light = (color) => numbers(color)
-    .map((v) => v / 255).map((v) => (v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4))
-    .reduce((sum, v, place) => sum + v * [0.2126, 0.7152, 0.0722][place], 0);
-  const back = light(getComputedStyle(document.querySelector("#result")).backgroundColor);
-  const words = [...document.querySelectorAll("#result .level, #result .quiet, #result .score, #result a")];
-  return Math.min(...words.map((word) => {
-    const front = light(getComputedStyle(word).color);
-    return (Math.max(front, back) + 0.05) / (Math.min(front, back) + 0.05);
-  }));
-}"""
-"""The lowest contrast of the result's words (WCAG 2.2, 1.4.3)."""

@@ -116,7 +116,7 @@ async def test_the_texts_stay_in_the_form_as_they_were(web: Web) -> None:
 
 
 async def test_the_evidence_is_marked_in_the_reply(web: Web, scorer: Scorer) -> None:
-    score, evidence = scorer.score(SEEKER, REPLY), scorer.evidence(SEEKER, REPLY)
+    score, evidence = scorer.explain(SEEKER, REPLY)
     name = strongest(score)
     assert name
     parsed = Parsed((await post(web, reply=REPLY.replace("\n", "\r\n"))).text)

@@ -11,7 +11,7 @@ REPLY = "The bus was late again. I'm so sorry, that must hurt so much. Have you 
 
 
 def words(scorer: Scorer, reply: str, component: str) -> list[str]:
-    return [reply[span.start : span.end] for span in scorer.evidence("", reply)[component]]
+    return [reply[span.start : span.end] for span in scorer.explain("", reply)[1][component]]
 
 
 def test_warm_words_carry_the_emotional_and_a_question_the_behavioral(scorer: Scorer) -> None:
@@ -21,7 +21,7 @@ def test_warm_words_carry_the_emotional_and_a_question_the_behavioral(scorer: Sc
 
 
 def test_spans_lie_within_the_reply_do_not_overlap_and_come_strongest_first(scorer: Scorer) -> None:
-    for spans in scorer.evidence("", REPLY).values():
+    for spans in scorer.explain("", REPLY)[1].values():
         weights = [span.weight for span in spans]
         assert weights == sorted(weights, reverse=True)
         assert all(0 < weight <= 1 for weight in weights)
@@ -39,14 +39,19 @@ def test_a_mended_text_points_into_the_text_as_given(scorer: Scorer, reply: str)
 
 def test_a_text_longer_than_a_window_is_pointed_into_at_its_end_too(scorer: Scorer) -> None:
     reply = "The shop opens at nine and closes at five. " * 60 + "I'm so sorry, that must hurt so much."
-    spans = scorer.evidence("", reply)["emotional"]
+    spans = scorer.explain("", reply)[1]["emotional"]
     assert all("sorry" in reply[span.start :] for span in spans)
 
 
 @pytest.mark.parametrize("reply", ["", "\U0001f642", "Das ist ein deutscher Satz, der nicht bewertet wird."])
 def test_what_has_no_score_has_no_evidence(scorer: Scorer, reply: str) -> None:
-    assert scorer.evidence("", reply) == dict.fromkeys(COMPONENTS, ())
+    assert scorer.explain("", reply)[1] == dict.fromkeys(COMPONENTS, ())
 
 
 def test_a_low_component_has_none(scorer: Scorer) -> None:
-    assert scorer.evidence("", "The shop opens at nine.") == dict.fromkeys(COMPONENTS, ())
+    assert scorer.explain("", "The shop opens at nine.")[1] == dict.fromkeys(COMPONENTS, ())
+
+
+def test_the_score_is_the_same_with_and_without_the_words(scorer: Scorer) -> None:
+    for reply in (REPLY, "", "\U0001f642"):
+        assert scorer.explain("", reply)[0] == scorer.score("", reply)
