@@ -20,8 +20,8 @@ from chat_app.weights import Weights
 from db.store import Store
 from scorer.records import COMPONENTS, EmpathyScore, ScoreStatus, Span
 from scorer.score import HEADS, Scorer
-from tests.chat_app.test_pages import HERE, Web, built
-from tests.chat_app.test_pages import store as store
+from tests.chat_app.web import HERE, Web, built
+from tests.chat_app.web import store as store
 
 SEEKER = "I failed my exam and I feel like giving up on school."
 REPLY = (
