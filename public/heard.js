@@ -18,19 +18,25 @@ window.addEventListener("message", (event) => {
 });
 
 // 3. A page that follows a reply stops short of its card, which comes a moment later, and runs past the beginning of a
-// hand-off, which is what has to be read first.
+// hand-off, which is what has to be read first. A reader who has scrolled up is left there.
 const HAND_OFF = '.ai-message:has([alt="Avatar for heard safety"])';
+const NEAR_THE_END = 80; // pixels
 let cards = 0;
 let handOffs = 0;
+let following = true;
+let place = { top: 0, height: 0 };
+document.addEventListener("scroll", (event) => {
+  const box = event.target;
+  if (!(box instanceof Element) || !box.querySelector(".ai-message")) return;
+  // The page itself only scrolls down, or shrinks.
+  if (box.scrollTop < place.top - 2 && box.scrollHeight >= place.height) following = false;
+  if (box.scrollHeight - box.scrollTop - box.clientHeight < NEAR_THE_END) following = true;
+  place = { top: box.scrollTop, height: box.scrollHeight };
+}, { capture: true, passive: true });
 function keepInView() {
   const allCards = document.querySelectorAll(".hc-card");
   const allHandOffs = document.querySelectorAll(HAND_OFF);
-  if (allCards.length > cards) {
-    const card = allCards[allCards.length - 1];
-    const below = card.getBoundingClientRect().bottom - window.innerHeight;
-    // Farther away than this, the reader has scrolled up and is left there.
-    if (below < card.offsetHeight + 320) card.scrollIntoView({ block: "nearest" });
-  }
+  if (allCards.length > cards && following) allCards[allCards.length - 1].scrollIntoView({ block: "nearest" });
   if (allHandOffs.length > handOffs) {
     const start = allHandOffs[allHandOffs.length - 1];
     const last = [...document.querySelectorAll(".ai-message")].pop();

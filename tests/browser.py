@@ -3,10 +3,10 @@
 import os
 import tempfile
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
-from playwright.async_api import BrowserContext, ConsoleMessage, Page, async_playwright
+from playwright.async_api import BrowserContext, ConsoleMessage, Page, TimeoutError, async_playwright
 
 CHROMIUM = os.environ.get("CHROMIUM", "/usr/bin/chromium")
 FLAGS = [
@@ -21,6 +21,8 @@ FLAGS = [
 ]
 WIDE = {"width": 1280, "height": 900}
 NARROW = {"width": 390, "height": 844}
+TYPED = 10
+"""Times that a message is typed before a test gives up."""
 
 
 def installed() -> bool:
@@ -61,11 +63,15 @@ async def enter(context: BrowserContext, url: str, *, research: bool = False, co
 
 
 async def say(page: Page, text: str) -> None:
-    """Type a message and send it."""
-    await page.fill("#chat-input", "")
-    await page.click("#chat-input")
-    await page.keyboard.insert_text(text)
-    await page.click("#chat-submit")
+    """Type a message and send it. The page draws its input anew while it starts, and what was typed before is lost."""
+    for _ in range(TYPED):
+        await page.fill("#chat-input", "")
+        await page.click("#chat-input")
+        await page.keyboard.insert_text(text)
+        with suppress(TimeoutError):
+            await page.click("#chat-submit", timeout=3000)
+            return
+    raise AssertionError(f"the page kept its Send button disabled although a message was typed {TYPED} times")
 
 
 async def answered(page: Page, cards: int, seconds: float = 60) -> None:

@@ -136,9 +136,9 @@ async def test_the_card_is_drawn(app: Running) -> None:
         page = context.pages[0]
         console = Console(page)
         await page.goto(app.url)
-        await page.wait_for_selector("#chat-input")
-        await say(page, "I failed my exam.")
         cards = page.locator(".hc-card")
+        await expect(cards).to_have_count(1, timeout=30_000)  # the welcome's: before it the page starts anew
+        await say(page, "I failed my exam.")
         await expect(cards).to_have_count(2, timeout=30_000)
         await expect(page.get_by_role("group", name="Estimated empathy.").last).to_be_visible()
         bar = cards.last.locator(".hc-row.hc-main .hc-fill")
