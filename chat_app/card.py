@@ -4,9 +4,10 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from chat_app.drafts import details_of
 from chat_app.wording import AIMS, shown_text
 from db.records import DraftRecord, DraftStatus, ScoreRecord
-from scorer.records import COMPONENTS, EmpathyScore, Level, level_of
+from scorer.records import COMPONENTS, NOTES, EmpathyScore, Level, level_of
 
 ELEMENT = "ScoreCard"
 """File name below `public/elements/`, without its ending."""
@@ -39,7 +40,7 @@ def live_props(
     newest = max(scores)
     drafts = [_draft(number, texts[number], scores[number], kept=number == newest) for number in sorted(scores)]
     note = f"Writing it again, {AIMS[guidance]}." if rewriting and guidance in AIMS else None
-    return _card(scores[newest], drafts, note=note, improved=False)
+    return _card(scores[newest], texts[newest], drafts, note=note, improved=False)
 
 
 def final_props(drafts: Sequence[DraftRecord]) -> dict[str, Any] | None:
@@ -52,12 +53,12 @@ def final_props(drafts: Sequence[DraftRecord]) -> dict[str, Any] | None:
     note = None
     if len(drafts) > 1 and not improved:
         note = "It was written again, but the first draft scored best and was kept."
-    return _card(kept.score, shown, note=note, improved=improved)
+    return _card(kept.score, kept.text, shown, note=note, improved=improved)
 
 
-def _card(score: Score, drafts: list[dict[str, Any]], *, note: str | None, improved: bool) -> dict[str, Any]:
+def _card(score: Score, text: str, drafts: list[dict[str, Any]], *, note: str | None, improved: bool) -> dict[str, Any]:
     return {
-        "score": score_props(score),
+        "score": score_props(score) | {"words": words_of(score, text)},
         "improved": improved,
         "note": note,
         "drafts": drafts if len(drafts) > 1 else [],
@@ -70,23 +71,56 @@ def score_props(score: Score) -> dict[str, Any]:
     empathy = score.empathy
     if empathy is None:
         reason = score.reason or "This text cannot be scored."
-        return {"scored": False, "reason": reason, "bars": [], "empathy": None, "spoken": f"Not scored: {reason}"}
-    bars = [_bar(LABELS[name], getattr(score, name), MEANINGS[name]) for name in COMPONENTS]
-    overall = _bar("Empathy", empathy, "mean of the three")
+        return {
+            "scored": False, "reason": reason, "bars": [], "empathy": None, "notes": [], "range": None,
+            "spoken": f"Not scored: {reason}",
+        }  # fmt: skip
+    details = _details(score)
+    ends = details.get("intervals", {})
+    bars = [_bar(LABELS[name], getattr(score, name), MEANINGS[name], ends.get(name)) for name in COMPONENTS]
+    overall = _bar("Empathy", empathy, "mean of the three", ends.get("empathy"))
+    notes = [NOTES.get(note, note) for note in details.get("notes", [])]
+    between = "{:.1f} to {:.1f}".format(*ends["empathy"]) if "empathy" in ends else None
     spoken = "; ".join(f"{bar['label']} {bar['shown']} of 3, {bar['level']}" for bar in [overall, *bars])
-    return {"scored": True, "reason": None, "bars": bars, "empathy": overall, "spoken": f"Estimated empathy. {spoken}."}
+    said = [f"Estimated empathy. {spoken}.", f"Raters would plausibly give {between}." if between else "", *notes]
+    return {
+        "scored": True, "reason": None, "bars": bars, "empathy": overall, "notes": notes, "range": between,
+        "spoken": " ".join(part for part in said if part),
+    }  # fmt: skip
 
 
-def _bar(label: str, value: float, meaning: str) -> dict[str, Any]:
+def words_of(score: Score, text: str) -> list[dict[str, Any]]:
+    """The words of `text`, the reply as it was scored, that carried each component.
+
+    One {"label", "pieces": [{"text", "weight"}]} for each component that some words carried, `weight` being their share
+    of the evidence for it, 0..1.
+    """
+    found = []
+    for name, spans in _details(score).get("evidence", {}).items():
+        pieces = [{"text": shown_text(text[start:end]).strip(), "weight": weight} for start, end, weight in spans]
+        if pieces := [piece for piece in pieces if piece["text"]]:
+            found.append({"label": LABELS[name], "pieces": pieces})
+    return found
+
+
+def _details(score: Score) -> dict[str, Any]:
+    return details_of(score) if isinstance(score, EmpathyScore) else score.details or {}
+
+
+def _bar(label: str, value: float, meaning: str, ends: Sequence[float] | None) -> dict[str, Any]:
     level = level_of(value)
-    share = min(1.0, max(0.0, (value - 1) / 2))
     return {
         "label": label,
         "meaning": meaning,
         "shown": _shown(value, level),
-        "share": round(share, 4),
+        "share": _share(value),
+        "range": [_share(end) for end in ends] if ends else None,
         "level": level.value,
     }
+
+
+def _share(value: float) -> float:
+    return round(min(1.0, max(0.0, (value - 1) / 2)), 4)
 
 
 def _shown(value: float, level: Level) -> str:

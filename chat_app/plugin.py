@@ -93,5 +93,5 @@ def _answered(reply: cl.Message) -> str:
 
 def _props(seeker: str, reply: str) -> dict[str, Any]:
     crisis = safety.check(seeker).crisis or safety.check(reply).crisis
-    score = replace(_scorer().score("", ""), reason=CRISIS) if crisis else _scorer().score(seeker, reply)
+    score = replace(_scorer().explain("", ""), reason=CRISIS) if crisis else _scorer().explain(seeker, reply)
     return {**card.live_props({1: score}, {1: reply}, None, rewriting=False), "stylesheet": STYLESHEET}

@@ -184,7 +184,7 @@ async def _drafts(
         made.end(DraftStatus.COMPLETE)
         yield Whole()
         score = await asyncio.get_running_loop().run_in_executor(
-            services.scoring, services.scorer.score, request.text, made.ended[-1].text
+            services.scoring, services.scorer.explain, request.text, made.ended[-1].text
         )
         made.rate(score)
         yield Scored(number, score)

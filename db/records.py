@@ -79,6 +79,9 @@ class ScoreRecord:
     head_name: str
     head_sha256: str
     encoder_sha256: str
+    details: dict[str, Any] | None = None
+    """What else the scorer said, as JSON values: `notes`, `intervals` and `evidence` (`chat_app/drafts.py`); None for
+    scores of before there was any."""
 
 
 @dataclass(frozen=True, slots=True)

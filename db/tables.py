@@ -165,6 +165,7 @@ class ScoreColumns:
     head_name: Mapped[str]
     head_sha256: Mapped[str]
     encoder_sha256: Mapped[str]
+    details: Mapped[dict[str, Any] | None]
 
 
 class ScoreRow(ScoreColumns, Base):

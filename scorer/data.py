@@ -38,7 +38,7 @@ FOLDS = 5
 
 PROJECT_SET = Path(__file__).parent / "project_set.csv"
 PAIRS = Path(__file__).parent / "pairs.csv"
-STYLE_FACETS = {"overdone": ("hyper", "stuffing"), "irony": ("sarcasm",)}
+STYLE_FACETS = {"overdone": ("hyper", "stuffing", "grading"), "irony": ("sarcasm",)}
 """Facets of the project's own set that its styles say."""
 
 

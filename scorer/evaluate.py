@@ -2,7 +2,8 @@
 labels.
 
 Every figure is over five folds grouped by seeker post or conversation, fold k trained with seed k; "x ± y" is mean and
-standard deviation over the folds. Nothing here is measured on rows that the same network was trained on.
+standard deviation over the folds, a bracket a 95% bootstrap interval of that mean over replies
+(`scorer/bootstrap.py`). Nothing here is measured on rows that the same network was trained on.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -11,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from scorer.bootstrap import shown
 from scorer.data import FACETS, Example, Table, pairs, shared_examples, source_folder, tabulate
 from scorer.evaluate_own import interval_rows, pair_rows, part_rows, rating_rows
 from scorer.evaluate_product import disguise_rows, evidence_rows
@@ -67,7 +69,7 @@ def evaluate(shared: Path, encoder_folder: Path, cache: Path | None, tell: Tell)
     sections = [
         (
             "EPITOME, by its own definitions (level 0, 1, 2 read as 1, 2, 3)",
-            epitome_rows(table, features, facets, parts, len(layers)),
+            epitome_rows(table, features, facets, parts, layers),
         ),
         (
             "EPITOME, the product's components against those labels",
@@ -102,7 +104,9 @@ def pair_examples() -> Iterator[Example]:
             yield Example(f"pairs, {key}", f"pair-{number}", row["seeker"], row[key], test=True)
 
 
-def epitome_rows(table: Table, features: Features, facets: Floats, parts: Sequence[Rows], layers: int) -> list[Line]:
+def epitome_rows(
+    table: Table, features: Features, facets: Floats, parts: Sequence[Rows], layers: list[int]
+) -> list[Line]:
     """Baselines and the head's facets on EPITOME's three mechanisms."""
     names = [EPITOME_FACET[name] for name in COMPONENTS]
     labels = 2 * table.targets[:, [FACETS.index(name) for name in names]]
@@ -110,11 +114,12 @@ def epitome_rows(table: Table, features: Features, facets: Floats, parts: Sequen
     tests = [test[usable[test]] for test in parts]
     lengths = np.log1p([len(text) for text in table.texts])
     first = features.states[features.starts[:-1]].astype(np.float32)
-    first = first[:, first.shape[1] // layers * (layers - 1) :]  # [CLS] of the last layer
+    first = first[:, first.shape[1] // len(layers) * (len(layers) - 1) :]
+    top = layers[-1]
     predictions: dict[str, Callable[[Rows, Rows, int], Floats]] = {
         "predict the mean": lambda train, test, _: np.tile(labels[train].mean(0), (len(test), 1)),
         "length only": lambda train, test, _: _line(lengths[train], labels[train], lengths[test]),
-        "the paper's head on [CLS]": lambda train, test, seed: paper_head(
+        f"a linear head on layer {top}'s [CLS]": lambda train, test, seed: paper_head(
             first[train], labels[train], first[test], seed
         ),
         "this head's facets": lambda _, test, __: 2 * facets[test][:, [FACETS.index(name) for name in names]],
@@ -160,9 +165,9 @@ def elsewhere_rows(table: Table, facets: Floats, mixed: Floats, parts: Sequence[
         for test in parts:
             test = test[table.sources[test] == name]
             positive = (np.nan_to_num(table.targets[test][:, either]) > 0.5).any(axis=1)
-            found.append(auc(mixed[test, COMPONENTS.index("behavioral")], positive))
+            found.append((mixed[test, COMPONENTS.index("behavioral")], positive))
         lines.append(
-            Line(f"question or advice in {name}", {"its facet": "", "the component": f"behavioral {spread(found)}"})
+            Line(f"question or advice in {name}", {"its facet": "", "the component": f"behavioral {_auc(found)}"})
         )
     checks = [
         ("reflection", "esconv", "cognitive"),
@@ -178,15 +183,19 @@ def elsewhere_rows(table: Table, facets: Floats, mixed: Floats, parts: Sequence[
     ]
     for facet, source, component in checks:
         column = FACETS.index(facet)
-        cells: dict[str, list[float]] = {"its facet": [], component: []}
+        cells: dict[str, list[tuple[Floats, Floats]]] = {"its facet": [], component: []}
         for test in parts:
             test = test[(table.sources[test] == source) & ~np.isnan(table.targets[test, column])]
             positive = table.targets[test, column] > 0.5
-            cells["its facet"].append(auc(facets[test, column], positive))
-            cells[component].append(auc(mixed[test, COMPONENTS.index(component)], positive))
-        shown = {"its facet": spread(cells["its facet"]), "the component": f"{component} {spread(cells[component])}"}
-        lines.append(Line(f"{facet} in {source}", shown))
+            cells["its facet"].append((facets[test, column], positive))
+            cells[component].append((mixed[test, COMPONENTS.index(component)], positive))
+        both = {"its facet": _auc(cells["its facet"]), "the component": f"{component} {_auc(cells[component])}"}
+        lines.append(Line(f"{facet} in {source}", both))
     return lines
+
+
+def _auc(parts: Sequence[tuple[Floats, Floats]]) -> str:
+    return spread([auc(predicted, positive) for predicted, positive in parts]) + shown(parts, auc)
 
 
 def style_rows(table: Table, mixed: Floats, own: Rows) -> list[Line]:
@@ -222,30 +231,30 @@ def _line_of(title: str, columns: Sequence[str], outcomes: Sequence[tuple[Floats
     """
     cells = {}
     for index, column in enumerate(columns):
-        errors, orders, skills = [], [], []
+        errors, orders, skills, pairs_of = [], [], [], []
         for predicted, labels, mean in outcomes:
             known = ~np.isnan(labels[:, index])
             if not known.any():
                 continue
+            pairs_of.append((predicted[known, index], labels[known, index]))
             errors.append(mse(predicted[known, index], labels[known, index]))
             orders.append(spearman(predicted[known, index], labels[known, index]))
             constant = mse(np.full(int(known.sum()), mean[index]), labels[known, index])
             skills.append(1 - errors[-1] / constant if constant else 0.0)
-        cells[column] = f"{spread(errors)}, rho {np.mean(orders):.2f}, skill {np.mean(skills):.2f}"
-    empathy = []
+        cells[column] = _cell(errors, orders, pairs_of) + f", skill {np.mean(skills):.2f}"
+    empathy, whole_of = [], []
     for predicted, labels, _ in outcomes:
         whole = ~np.isnan(labels).any(axis=1)
         if not whole.any():  # in small sets a fold may have no wholly labelled reply
             continue
-        empathy.append(
-            (
-                mse(predicted[whole].mean(1), labels[whole].mean(1)),
-                spearman(predicted[whole].mean(1), labels[whole].mean(1)),
-            )
-        )
-    errors = [error for error, _ in empathy]
-    cells["Empathy"] = f"{spread(errors)}, rho {np.mean([order for _, order in empathy]):.2f}"
+        whole_of.append((predicted[whole].mean(1), labels[whole].mean(1)))
+        empathy.append((mse(*whole_of[-1]), spearman(*whole_of[-1])))
+    cells["Empathy"] = _cell([error for error, _ in empathy], [order for _, order in empathy], whole_of)
     return Line(title, cells)
+
+
+def _cell(errors: Sequence[float], orders: Sequence[float], parts: Sequence[tuple[Floats, Floats]]) -> str:
+    return f"{spread(errors)}{shown(parts, mse)}, rho {np.mean(orders):.2f}{shown(parts, spearman)}"
 
 
 def _line(x: Floats, y: Floats, new: Floats) -> Floats:

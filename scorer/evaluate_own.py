@@ -2,16 +2,16 @@
 
 The test part's messages were in no training and no choice. Its figures are of five networks, one a seed, each trained
 on everything else; "x ± y" is mean and standard deviation over them, a bracket a 95% bootstrap interval over replies
-(percentiles of 2,000 resamples of the replies, scores averaged over the networks).
+(scores averaged over the networks; `scorer/bootstrap.py`).
 """
 
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from scipy.stats import bootstrap  # type: ignore[import-untyped]
 from sklearn.metrics import cohen_kappa_score
 
+from scorer.bootstrap import shown
 from scorer.data import Table, pairs, project_ratings
 from scorer.head import CONFIDENCE
 from scorer.intervals import coverage
@@ -21,8 +21,6 @@ from scorer.records import COMPONENTS
 from scorer.tables import Line, spread
 
 Floats = np.ndarray[Any, np.dtype[Any]]
-
-RESAMPLES = 2_000
 
 
 def part_rows(table: Table, runs: Sequence[Floats], labels: Floats) -> list[Line]:
@@ -34,9 +32,10 @@ def part_rows(table: Table, runs: Sequence[Floats], labels: Floats) -> list[Line
     for index, name in enumerate((*COMPONENTS, "Empathy")):
         truth = _column(rated, index)
         found = [_column(2 * run[test], index) for run in runs]
-        low, high = _bootstrap(np.mean(found, axis=0), truth)
         orders = [spearman(run, truth) for run in found]
-        cells[name] = f"{spread([mse(run, truth) for run in found])}, rho {spread(orders)} [{low:.2f}, {high:.2f}]"
+        mean_run = [(np.mean(found, axis=0), truth)]
+        error = spread([mse(run, truth) for run in found]) + shown(mean_run, mse)
+        cells[name] = f"{error}, rho {spread(orders)}{shown(mean_run, spearman)}"
         constant[name] = f"{mse(np.full(len(truth), _column(mean[None], index)[0]), truth):.3f}"
     return [Line("predict the mean", constant), Line("this head", cells)]
 
@@ -76,19 +75,9 @@ def pair_rows(better: Sequence[Floats], worse: Sequence[Floats]) -> list[Line]:
 
 
 def _share(right: Floats, rows: Floats) -> dict[str, str]:
-    return {"pairs": str(int(rows.sum())), "right": spread(list(right[:, rows].mean(axis=1)))}
-
-
-def _bootstrap(predicted: Floats, truth: Floats) -> tuple[float, float]:
-    """Of Spearman's rho."""
-
-    def rho(a: Floats, b: Floats) -> float:
-        return spearman(a, b)
-
-    found = bootstrap(
-        (predicted, truth), rho, n_resamples=RESAMPLES, paired=True, vectorized=False, method="percentile", rng=0
-    )
-    return float(found.confidence_interval.low), float(found.confidence_interval.high)
+    mean_run = right[:, rows].mean(axis=0)
+    share = spread(list(right[:, rows].mean(axis=1))) + shown([(mean_run, mean_run)], lambda run, _: float(run.mean()))
+    return {"pairs": str(int(rows.sum())), "right": share}
 
 
 def _column(values: Floats, column: int) -> Floats:

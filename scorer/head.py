@@ -5,8 +5,13 @@ hop a facet), so that one warm sentence is not diluted by five plain ones. With 
 
     h = gelu(x P + p)                    tokens x width
     a_f = softmax over tokens of h q_f   tokens
-    facet_f = sigmoid(v_f . (a_f h) + b_f)   0..1
+    z_f = v_f . (a_f h)
+    facet_f = mean over k of sigmoid(z_f + b_fk)   0..1
     component_c = 1 + 2 clip(M_c . facets + m_c, 0, 1) k   1..3, with k = 1 unless the facet "harm" is high (`harmless`)
+
+Facets are ordinal: labels have the levels 0, 1 and 2 of a scale, sigmoid(z_f + b_fk) is the chance that the level is at
+least k (k = 1, 2), and one z_f for both keeps the two in order (Cao et al. 2020, "CORAL"). Their mean is the expected
+level on 0..1.
 
 A head may pool otherwise (`pooling` in head.toml): "cls" is `scorer.cls_head`.
 """
@@ -31,6 +36,8 @@ CONFIDENCE = 0.9
 """Share of the ratings held out that lie within an interval."""
 HARM_BEGINS, HARM_WHOLE = 0.5, 0.9
 """Of the facet "harm", 0..1: from where it takes from every component, and where nothing is left."""
+THRESHOLDS = 2
+"""Steps between the three levels of a facet."""
 POOLINGS = ("attention", "cls")
 """How a head gets from all tokens to one vector: by attention (this file), or by [CLS] alone."""
 
@@ -112,8 +119,8 @@ class Head:
         focus = hidden @ t["queries"].T
         focus = np.exp(focus - focus.max(axis=0))
         pooled = (focus / focus.sum(axis=0)).T @ hidden
-        logits = (pooled * t["values"]).sum(axis=1) + t["biases"]
-        result: Array = 1 / (1 + np.exp(-np.clip(logits, -30, 30)))
+        logits = (pooled * t["values"]).sum(axis=1)[:, None] + t["biases"]
+        result: Array = (1 / (1 + np.exp(-np.clip(logits, -30, 30)))).mean(axis=1)
         return result
 
     def contributions(self, states: Array) -> Array:
@@ -215,7 +222,7 @@ def _check_shapes(path: Path, tensors: dict[str, Array], facets: int) -> None:
         "projection_bias": (width,),
         "queries": (facets, width),
         "values": (facets, width),
-        "biases": (facets,),
+        "biases": (facets, THRESHOLDS),
         "mixing": (len(COMPONENTS), facets),
         "mixing_bias": (len(COMPONENTS),),
     }

@@ -40,10 +40,13 @@ class Trained:
 
 
 def default_layers(folder: Path) -> list[int]:
-    """The layers to read of an encoder: the middle and the last. The last alone is much worse (MSE .430 against
-    .237)."""
+    """The layers to read of an encoder: a sixth, a half and two thirds up. What lies above costs time and says no more.
+
+    Chosen on EPITOME's folds and those of the own set's training part. Of six layers, 1, 3 and 4 have an error of .226
+    on EPITOME and .102 on the own set's Empathy; 2 and 4 .227 and .104; 3 and 6, the choice before, .233 and .114.
+    """
     depth = int(read_config(folder)["num_hidden_layers"])
-    return [depth // 2, depth] if depth > 1 else [depth]
+    return sorted({max(1, round(depth * share)) for share in (1 / 6, 1 / 2, 2 / 3)})
 
 
 def cross_fit(

@@ -82,6 +82,8 @@ class EmpathyScore:
     """What is wrong with the reply as an answer to this message, of NOTES; empty when nothing was noticed."""
     intervals: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     """Lowest and highest plausible value, 1..3, of each component and of "empathy"; empty when not scored."""
+    evidence: Mapping[str, tuple[Span, ...]] = field(default_factory=dict)
+    """Pieces of the reply that carried each component, the strongest first; empty unless `Scorer.explain` was asked."""
 
     @property
     def empathy(self) -> float | None:

@@ -12,7 +12,7 @@ from scorer.errors import ScorerError
 from scorer.evidence import spans
 from scorer.head import Array, Head
 from scorer.parrot import NOTED, echoed, kept
-from scorer.records import COMPONENTS, HIGHEST, LOWEST, EmpathyScore, Level, ScoreStatus, Span, level_of
+from scorer.records import COMPONENTS, HIGHEST, LOWEST, EmpathyScore, Level, ScoreStatus, level_of
 from scorer.text import REASONS, read
 
 MOST_TOKENS = 2_048
@@ -85,9 +85,8 @@ class Scorer:
         """
         return self._rate(seeker, reply, self._look(reply))
 
-    def explain(self, seeker: str, reply: str) -> tuple[EmpathyScore, dict[str, tuple[Span, ...]]]:
-        """The score, and the words of `reply` that carried each component, the strongest span first
-        (`scorer/evidence.py`).
+    def explain(self, seeker: str, reply: str) -> EmpathyScore:
+        """The same score with its `evidence`: the words of `reply` that carried each component (`scorer/evidence.py`).
 
         No words where there is no score, where a component is low (nothing carried it), and with a head that cannot
         say.
@@ -95,10 +94,11 @@ class Scorer:
         seen = self._look(reply)
         score = self._rate(seeker, reply, seen)
         if isinstance(seen, ScoreStatus):
-            return score, dict.fromkeys(COMPONENTS, ())
+            return replace(score, evidence=dict.fromkeys(COMPONENTS, ()))
         by_token = self.head.contributions(seen.states)[self.encoder.rows(len(seen.tokens.ids))]
         found = spans(by_token, seen.tokens, reply, seen.text)
-        return score, {name: () if level_of(getattr(score, name)) is Level.LOW else found[name] for name in COMPONENTS}
+        shown = {name: () if level_of(getattr(score, name)) is Level.LOW else found[name] for name in COMPONENTS}
+        return replace(score, evidence=shown)
 
     def _look(self, reply: str) -> "_Seen | ScoreStatus":
         """What the encoder sees of a reply, or why it sees nothing."""

@@ -11,6 +11,7 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 from torch import nn
 
 from scorer.features import Features
+from scorer.head import THRESHOLDS
 
 Floats = np.ndarray[Any, np.dtype[np.float32]]
 Rows = np.ndarray[Any, np.dtype[np.int64]]
@@ -59,11 +60,14 @@ class Network(nn.Module):  # type: ignore[misc]  # torch is Any to the type chec
         self.project = nn.Linear(states, recipe.width)
         self.queries = nn.Parameter(torch.randn(facets, recipe.width) / recipe.width**0.5)
         self.values = nn.Parameter(torch.randn(facets, recipe.width) / recipe.width**0.5)
-        self.biases = nn.Parameter(torch.zeros(facets))
+        self.biases = nn.Parameter(torch.zeros(facets, THRESHOLDS))
         self.drop = nn.Dropout(recipe.dropout)
 
     def forward(self, states: torch.Tensor, owner: torch.Tensor, count: int) -> torch.Tensor:
-        """Facet logits, texts x facets. `states` holds the tokens of all texts; `owner` the text of each token."""
+        """Logits of the chance of each level or more, texts x facets x THRESHOLDS.
+
+        `states` holds the tokens of all texts; `owner` the text of each token.
+        """
         hidden = self.drop(nn.functional.gelu(self.project(states), approximate="tanh"))
         focus = hidden @ self.queries.T
         place = owner[:, None].expand_as(focus)
@@ -73,7 +77,7 @@ class Network(nn.Module):  # type: ignore[misc]  # torch is Any to the type chec
         heights = hidden @ self.values.T
         zeros = torch.zeros(count, focus.shape[1])
         total = zeros.index_add(0, owner, focus)
-        return zeros.index_add(0, owner, focus * heights) / total + self.biases
+        return (zeros.index_add(0, owner, focus * heights) / total)[:, :, None] + self.biases
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,13 +132,15 @@ def fit(
     """Train on `rows`. `targets` is all rows x facets in 0..1 with NaN where not labelled; `weights` has the same
     shape.
 
-    Squared error on the labelled cells only (a masked multi-task loss). The same seed gives the same network.
+    Squared error of the chances of each level on the labelled cells only (a masked multi-task loss): a label t of 0..1
+    says that level k is reached with the chance of `reached`. The same seed gives the same network.
     """
     generator = np.random.default_rng(seed)
     torch.manual_seed(seed)
     network = Network(data.states.shape[1], targets.shape[1], recipe)
     known = ~np.isnan(targets)
-    mean = np.where(known[rows], np.nan_to_num(targets[rows]), 0).sum(0) / np.maximum(known[rows].sum(0), 1)
+    goals = reached(np.nan_to_num(targets))
+    mean = np.where(known[rows, :, None], goals[rows], 0).sum(0) / np.maximum(known[rows].sum(0), 1)[:, None]
     with torch.no_grad():
         network.biases.copy_(torch.logit(torch.tensor(mean, dtype=torch.float32).clamp(0.03, 0.97)))
     optimiser = torch.optim.AdamW(network.parameters(), lr=recipe.rate, weight_decay=recipe.decay)
@@ -142,7 +148,7 @@ def fit(
     schedule = torch.optim.lr_scheduler.OneCycleLR(
         optimiser, recipe.rate, total_steps=recipe.epochs * per_epoch, pct_start=0.15
     )
-    labels = torch.from_numpy(np.nan_to_num(targets)), torch.from_numpy(np.where(known, weights, 0).astype(np.float32))
+    labels = torch.from_numpy(goals), torch.from_numpy(np.where(known, weights, 0).astype(np.float32))
     network.train()
     for _ in range(recipe.epochs):
         order = generator.permutation(rows)
@@ -150,7 +156,7 @@ def fit(
             batch = order[at : at + recipe.batch]
             share = torch.sigmoid(network(*_gather(data, batch)))
             index = torch.from_numpy(batch)
-            loss = ((share - labels[0][index]) ** 2 * labels[1][index]).sum() / len(batch)
+            loss = (((share - labels[0][index]) ** 2).mean(2) * labels[1][index]).sum() / len(batch)
             optimiser.zero_grad()
             loss.backward()
             optimiser.step()
@@ -160,10 +166,20 @@ def fit(
     return network
 
 
+def reached(labels: Floats) -> Floats:
+    """The chance of each level or more that a label stands for, ... x THRESHOLDS from labels of 0..1.
+
+    0, 0.5 and 1 are the levels themselves (0 0, 1 0, 1 1); a label between two is either with a chance in proportion.
+    """
+    steps = np.arange(THRESHOLDS, dtype=np.float32)
+    result: Floats = np.clip(labels[..., None] * THRESHOLDS - steps, 0, 1)
+    return result
+
+
 def predict(network: Network, data: Prepared, rows: Rows) -> Floats:
     """Facets of `rows`, each 0..1."""
     with torch.no_grad():
-        parts = [torch.sigmoid(network(*_gather(data, batch))) for batch in _slices(rows, 256)]
+        parts = [torch.sigmoid(network(*_gather(data, batch))).mean(2) for batch in _slices(rows, 256)]
     result: Floats = torch.cat(parts).numpy()
     return result
 

@@ -45,7 +45,7 @@ HOMES = {
     "pydantic_settings": {"chat_app/settings.py"},
     "rich": {"chat_app/commands/", "chat_app/weights.py"},
     "safetensors": {"scorer/"},
-    "scipy": {"scorer/evaluate_own.py"},
+    "scipy": {"scorer/bootstrap.py"},
     "sklearn": {"scorer/evaluate_own.py"},
     "sqlalchemy": {"db/"},
     "starlette": {

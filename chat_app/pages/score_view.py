@@ -1,6 +1,6 @@
 """A score as the scorer's page shows it: rows with bars and ranges, and the reply in pieces, some of them marked."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from chat_app.card import LABELS, score_props
@@ -64,11 +64,11 @@ def strongest(score: EmpathyScore) -> str | None:
     return None if score.empathy is None else max(COMPONENTS, key=lambda name: getattr(score, name))
 
 
-def view_of(score: EmpathyScore, reply: str, evidence: Mapping[str, Sequence[Span]]) -> ScoreView:
-    """A score of `reply` for the page; `evidence` maps components to spans of it, and may be empty."""
+def view_of(score: EmpathyScore, reply: str) -> ScoreView:
+    """A score of `reply` for the page, with its evidence if it has any."""
     props = score_props(score)
     name = strongest(score)
-    spans = evidence.get(name, ()) if name else ()
+    spans = score.evidence.get(name, ()) if name else ()
     pieces = pieces_of(reply, spans)
     found = any(piece.strength for piece in pieces)
     bars = [("empathy", props["empathy"]), *zip(COMPONENTS, props["bars"], strict=True)] if props["scored"] else []

@@ -4,7 +4,7 @@ Pasted texts are never stored, unless somebody who may use the chat flags them. 
 hand-off: it is neither scored nor stored.
 """
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Annotated, Any
@@ -25,7 +25,7 @@ from chat_app.text import readable
 from db.errors import StoreError
 from db.records import FlagRecord
 from prompts.safety_files import load_handoff
-from scorer.records import EmpathyScore, Span
+from scorer.records import EmpathyScore
 from scorer.score import Scorer
 
 NOTE_LIMIT = 1_000
@@ -34,8 +34,6 @@ NOTE_LIMIT = 1_000
 NO_REPLY = "There is no reply yet. Paste one into the first field, then press Score it."
 BUSY = "Many texts are waiting for a score just now. Your text is still here: please try again in a few seconds."
 CLOSED = "Nothing was flagged: a flag is stored, and you have not agreed to that. The first page asks you."
-
-Evidence = Mapping[str, Sequence[Span]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +74,7 @@ def scorer_routes(
     texts = load_handoff()
     limit = services.settings.message_limit
 
-    async def explained(case: Case) -> tuple[EmpathyScore, Evidence]:
+    async def explained(case: Case) -> EmpathyScore:
         with line.place():
             return await line.turn(Scorer.explain, case.seeker, case.reply)
 
@@ -125,10 +123,10 @@ def scorer_routes(
         if problems := case.problems(limit):
             return shown(case, 422, problems=problems)
         try:
-            rated, evidence = await explained(case)
+            rated = await explained(case)
         except RefusedCall:
             return shown(case, 429, problems=[("reply", BUSY)])
-        result = view_of(rated, case.reply, evidence)
+        result = view_of(rated, case.reply)
         return shown(case, result=result, may_flag=await flagger(request) is not None)
 
     @router.post("/scorer/flag")
@@ -148,10 +146,10 @@ def scorer_routes(
             return shown(case, 422, problems=case.problems(limit))
         try:
             # Scored anew, which gives the same numbers: those that came with a form could be anybody's.
-            rated, evidence = await explained(case)
+            rated = await explained(case)
         except RefusedCall:
             return shown(case, 429, problems=[("reply", BUSY)])
-        result = view_of(rated, case.reply, evidence)
+        result = view_of(rated, case.reply)
         if problems := case.problems(limit):
             return shown(case, 422, problems=problems, result=result, may_flag=True)
         stored = FlagRecord(

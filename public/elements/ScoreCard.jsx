@@ -3,7 +3,7 @@ import { useId, useState } from "react";
 
 const EDGES = ["25%", "75%"]; // where Moderate begins (1.5) and where High begins (2.5) on 1..3
 
-function Bar({ share, level }) {
+function Bar({ share, level, range }) {
   return (
     <svg className="hc-bar" data-level={level} aria-hidden="true">
       <rect className="hc-rail" width="100%" height="100%" rx="4" />
@@ -11,6 +11,7 @@ function Bar({ share, level }) {
       {EDGES.map((edge) => (
         <line key={edge} className="hc-edge" x1={edge} x2={edge} y1="0" y2="100%" />
       ))}
+      {range ? <line className="hc-range" x1={`${range[0] * 100}%`} x2={`${range[1] * 100}%`} y1="50%" y2="50%" /> : null}
     </svg>
   );
 }
@@ -19,9 +20,34 @@ function Row({ bar, main }) {
   return (
     <div className={main ? "hc-row hc-main" : "hc-row"} title={bar.meaning}>
       <span className="hc-label">{bar.label}</span>
-      <Bar share={bar.share} level={bar.level} />
+      <Bar share={bar.share} level={bar.level} range={bar.range} />
       <span className="hc-value">{bar.shown}</span>
       <span className="hc-level" data-level={bar.level}>{bar.level}</span>
+    </div>
+  );
+}
+
+function Words({ words }) {
+  const [open, setOpen] = useState(false);
+  const id = useId();
+  if (!words?.length) return null;
+  return (
+    <div className="hc-words">
+      <button type="button" className="hc-toggle" aria-expanded={open} aria-controls={id} onClick={() => setOpen(!open)}>
+        <span aria-hidden="true" className="hc-arrow" data-open={open}>›</span> {open ? "Hide" : "Show"} the words behind it
+      </button>
+      <dl id={id} hidden={!open}>
+        {words.map(({ label, pieces }) => (
+          <div key={label} className="hc-carried">
+            <dt>{label}</dt>
+            <dd>
+              {pieces.map((piece, place) => (
+                <mark key={place} style={{ "--hc-strength": Math.min(1, 0.25 + piece.weight) }}>{piece.text}</mark>
+              ))}
+            </dd>
+          </div>
+        ))}
+      </dl>
     </div>
   );
 }
@@ -87,8 +113,15 @@ export default function ScoreCard() {
       )}
       {improved ? <p className="hc-badge"><span aria-hidden="true">✓</span> Improved: written again, and this draft scored best</p> : null}
       {note ? <p className="hc-note" role="status">{note}</p> : null}
+      {(score.notes ?? []).map((said) => <p key={said} className="hc-note">{said}</p>)}
+      <Words words={score.words} />
       <Drafts drafts={drafts} />
-      {score.scored ? <p className="hc-limits">{limits}</p> : null}
+      {score.scored ? (
+        <p className="hc-limits">
+          {score.range ? `The thin line is the doubt: raters would plausibly give an Empathy of ${score.range}. ` : null}
+          {limits}
+        </p>
+      ) : null}
       <Copy />
     </div>
   );

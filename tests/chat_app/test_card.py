@@ -2,14 +2,17 @@
 
 import json
 import re
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 from chat_app.card import COMPONENTS, LIMITS, final_props, live_props, score_props
+from chat_app.drafts import details_of
+from chat_app.wording import shown_text
 from db.records import DraftRecord, DraftStatus, ScoreRecord
-from scorer.records import EmpathyScore, ScoreStatus
+from scorer.records import NOTES, EmpathyScore, ScoreStatus, Span
 
 PUBLIC = Path(__file__).parents[2] / "public"
 
@@ -33,6 +36,7 @@ def record(score: EmpathyScore) -> ScoreRecord:
         "default",
         "0" * 64,
         "0" * 64,
+        details_of(score),
     )
 
 
@@ -68,6 +72,41 @@ def test_a_score_in_bars_words_and_one_spoken_sentence() -> None:
         "Estimated empathy. Empathy 2.0 of 3, Moderate; Cognitive 2.1 of 3, Moderate; Emotional 1.2 of 3, Low; "
         "Behavioral 2.7 of 3, High."
     )
+
+
+def test_doubt_notes_and_words_stand_on_the_card_live_and_reopened() -> None:
+    text = "That ![sounds](x) so hard. Call her, <b>today</b>."
+    score = replace(
+        scored(2.1, 1.2, 2.7),
+        notes=("parrot",),
+        intervals={"empathy": (1.5, 2.5), "cognitive": (1.0, 3.0)},
+        evidence={
+            "cognitive": (Span(0, 17, 0.7), Span(18, 26, 0.2)),
+            "emotional": (),
+            "behavioral": (Span(27, 32, 0.6),),
+        },
+    )
+    live = live_props({1: score}, {1: text}, None, rewriting=False)
+    assert live == final_props([draft(1, score, kept=True, text=text)])
+    shown = live["score"]
+    assert shown["empathy"]["range"] == [0.25, 0.75]
+    assert [bar["range"] for bar in shown["bars"]] == [[0.0, 1.0], None, None]
+    assert shown["range"] == "1.5 to 2.5"
+    assert shown["notes"] == [NOTES["parrot"]]
+    assert NOTES["parrot"] in shown["spoken"]
+    assert [(part["label"], [piece["text"] for piece in part["pieces"]]) for part in shown["words"]] == [
+        ("Cognitive", [shown_text("That ![sounds](x)"), "so hard."]),
+        ("Behavioral", ["Call"]),
+    ]
+    assert "![" not in json.dumps(live)
+
+
+def test_a_score_from_before_there_were_details_has_a_card_all_the_same() -> None:
+    old = replace(draft(1, scored(2, 2, 2), kept=True), score=replace(record(scored(2, 2, 2)), details=None))
+    props = final_props([old])
+    assert props is not None
+    assert props["score"]["words"] == []
+    assert props["score"]["range"] is None
 
 
 @pytest.mark.parametrize(("value", "share"), [(1.0, 0.0), (2.0, 0.5), (3.0, 1.0), (0.4, 0.0), (3.6, 1.0)])

@@ -116,12 +116,14 @@ async def test_the_texts_stay_in_the_form_as_they_were(web: Web) -> None:
 
 
 async def test_the_evidence_is_marked_in_the_reply(web: Web, scorer: Scorer) -> None:
-    score, evidence = scorer.explain(SEEKER, REPLY)
+    score = scorer.explain(SEEKER, REPLY)
     name = strongest(score)
     assert name
     parsed = Parsed((await post(web, reply=REPLY.replace("\n", "\r\n"))).text)
     assert parsed.quote == REPLY
-    assert parsed.marks == [REPLY[span.start : span.end] for span in sorted(evidence[name], key=lambda s: s.start)]
+    assert parsed.marks == [
+        REPLY[span.start : span.end] for span in sorted(score.evidence[name], key=lambda s: s.start)
+    ]
     assert parsed.marks
 
 
@@ -319,9 +321,9 @@ def rated(**fields: Any) -> EmpathyScore:
 
 
 def test_ranges_and_notes_are_shown_where_the_score_has_them() -> None:
-    assert {row.range for row in view_of(rated(), "words", {}).rows} == {""}
+    assert {row.range for row in view_of(rated(), "words").rows} == {""}
     score = rated(intervals={"empathy": (1.8, 2.6), "cognitive": (1.0, 3.0)}, notes=("parrot",))
-    view = view_of(score, "words", {})
+    view = view_of(score, "words")
     assert [(row.label, row.range, row.low, row.high) for row in view.rows[:2]] == [
         ("Empathy", "plausibly 1.8 to 2.6", 40.0, 80.0),
         ("Cognitive", "plausibly 1.0 to 3.0", 0.0, 100.0),
@@ -331,7 +333,7 @@ def test_ranges_and_notes_are_shown_where_the_score_has_them() -> None:
 
 
 def test_the_strongest_part_is_marked_the_first_on_a_tie() -> None:
-    view = view_of(rated(), "words", {"cognitive": [Span(0, 1, 1.0)], "emotional": [Span(1, 2, 1.0)]})
+    view = view_of(rated(evidence={"cognitive": (Span(0, 1, 1.0),), "emotional": (Span(1, 2, 1.0),)}), "words")
     assert view.carried == "Emotional"
     assert [piece.text for piece in view.pieces if piece.strength] == ["o"]
-    assert view_of(rated(), "words", {"cognitive": [Span(0, 1, 1.0)]}).carried == ""
+    assert view_of(rated(evidence={"cognitive": (Span(0, 1, 1.0),)}), "words").carried == ""

@@ -19,7 +19,7 @@ TENSORS = {
     "projection_bias": np.zeros(2),
     "queries": np.array([[0.0, 0.0], [100.0, 0.0]]),
     "values": np.array([[1.0, 0.0], [0.0, 1.0]]),
-    "biases": np.array([0.0, 0.5]),
+    "biases": np.array([[0.0, -1.0], [0.5, 0.5]]),
     "mixing": np.array([[1.0, 0.0], [0.0, 1.0], [0.5, 0.5]]),
     "mixing_bias": np.array([0.0, 0.0, 2.0]),
 }
@@ -36,7 +36,8 @@ def test_pooling_by_hand(folder: Path) -> None:
     head = Head.load(folder)
     states = np.array([[10.0, 20.0], [-50.0, 40.0]], np.float32)
     facets = head.facets(states)
-    assert facets == pytest.approx([1 / (1 + np.exp(-5.0)), 1 / (1 + np.exp(-20.5))], rel=1e-5)
+    chances = 1 / (1 + np.exp(-np.array([5.0, 4.0, 20.5])))  # facet one's two levels, and facet two's, which are alike
+    assert facets == pytest.approx([chances[:2].mean(), chances[2]], rel=1e-5)
     assert head.components(facets) == pytest.approx([1 + 2 * facets[0], 1 + 2 * facets[1], 3.0])
 
 
@@ -95,10 +96,11 @@ def test_weights_of_something_else_are_refused(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "value", "match"),
     [
-        ("biases", np.array([0.0, np.nan]), "biases holds something else than finite numbers"),
+        ("biases", np.array([[0.0, np.nan], [0.0, 0.0]]), "biases holds something else than finite numbers"),
         ("mixing_bias", np.array([0, 1, 2]), "mixing_bias holds something else"),
         ("projection", np.zeros(2), "projection must have two dimensions"),
         ("mixing", np.zeros((2, 2)), "mixing has shape"),
+        ("biases", np.zeros(2), "biases has shape"),
     ],
 )
 def test_weights_of_another_kind_are_refused(folder: Path, name: str, value: np.ndarray, match: str) -> None:

@@ -19,7 +19,7 @@ from scorer.labels import read_labels
 from scorer.make import make_from_labels, write_head
 from scorer.records import COMPONENTS
 from scorer.score import Scorer
-from scorer.train import Recipe, fit, one_thread, predict, prepare, tensors
+from scorer.train import Recipe, fit, one_thread, predict, prepare, reached, tensors
 
 RECIPE = Recipe(width=8, basis=12, dropout=0.1, rate=2e-2, epochs=30, batch=16)
 
@@ -50,7 +50,14 @@ def test_a_token_can_decide_and_an_unlabelled_facet_stays_where_it_began() -> No
     found = predict(network, data, rows)
     assert np.mean((found[:, 0] - targets[:, 0]) ** 2) < 0.3 * targets[:, 0].var()
     began = float(torch.logit(torch.tensor(0.03)))
-    assert float(network.biases[1].detach()) == pytest.approx(began, abs=0.4)  # only decay moves it
+    assert network.biases[1].detach().tolist() == pytest.approx([began, began], abs=0.4)  # only decay moves it
+
+
+def test_a_label_between_two_levels_is_either_of_them_with_a_chance() -> None:
+    labels = np.array([0, 0.25, 0.5, 0.75, 1], np.float32)
+    found = reached(labels)
+    assert found.tolist() == [[0, 0], [0.5, 0], [1, 0], [1, 0.5], [1, 1]]
+    assert found.mean(axis=1).tolist() == labels.tolist()
 
 
 def test_labels_that_are_masked_or_weigh_nothing_change_nothing() -> None:
