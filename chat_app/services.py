@@ -13,6 +13,7 @@ from chat_app.settings import Settings, SettingsError
 from chat_app.weights import Weights, check_weights
 from db.engine import create_engine, upgrade
 from db.store import Store
+from db.study_store import StudyStore
 from prompts.library import PromptLibrary
 from scorer.hub import encoder_of
 from scorer.score import Scorer, head_folder
@@ -31,6 +32,7 @@ class Services:
     scorer: Scorer
     library: PromptLibrary
     engine: Engine
+    studies: StudyStore
     scoring: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(1, thread_name_prefix="scorer"))
     """Its own thread, so that a rating never waits behind other work of the default pool."""
 
@@ -74,9 +76,11 @@ async def open_services(settings: Settings, weights: Weights | None = None) -> A
         specs, engine=engine, first_token_seconds=settings.first_token_seconds, stall_seconds=settings.stall_seconds
     )
     store = Store(database)
-    services = Services(settings, store, models, scorer, library, engine)
+    studies = StudyStore(database)
+    services = Services(settings, store, models, scorer, library, engine, studies)
     try:
         await store.mark_interrupted()
+        await studies.mark_interrupted()
         yield services
     finally:
         services.scoring.shutdown(wait=False, cancel_futures=True)

@@ -55,3 +55,18 @@ class JsonText(TypeDecorator[dict[str, Any]]):
     def process_result_value(self, value: str | None, dialect: Dialect) -> dict[str, Any] | None:
         """Read the object back."""
         return None if value is None else dict(json.loads(value))
+
+
+class JsonList(TypeDecorator[list[Any]]):
+    """A JSON list in a text column."""
+
+    impl = Text
+    cache_ok = True
+
+    def process_bind_param(self, value: list[Any] | None, dialect: Dialect) -> str | None:
+        """Write the list."""
+        return None if value is None else json.dumps(clean(value), ensure_ascii=False, sort_keys=True, default=str)
+
+    def process_result_value(self, value: str | None, dialect: Dialect) -> list[Any] | None:
+        """Read the list back."""
+        return None if value is None else list(json.loads(value))

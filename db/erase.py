@@ -7,9 +7,11 @@ from sqlalchemy import ColumnElement, Table, delete, or_, select, text
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, AsyncSession
 
+from db.ballot_erase import delete_ballot_rows
 from db.engine import BEGIN, NONE, write_queue
 from db.errors import StoreError
 from db.history_tables import ELEMENTS, FEEDBACKS, STEPS, THREADS, USERS
+from db.study_tables import BallotRow
 from db.tables import Base, ConversationRow
 
 log = logging.getLogger(__name__)
@@ -25,9 +27,11 @@ async def delete_participant_rows(session: AsyncSession, participant_id: str) ->
     owned = ConversationRow.participant_id == participant_id
     ids = set(await session.scalars(select(ConversationRow.id).where(owned)))
     ids |= set(await session.scalars(select(THREADS.c.id).where(thread)))
-    removed = await _delete_conversations(session, owned, thread)
-    flag, consent, participant = _OURS["flag"], _OURS["consent"], _OURS["participant"]
+    removed = await delete_ballot_rows(session, BallotRow.participant_id == participant_id)
+    removed |= await _delete_conversations(session, owned, thread)
+    flag, enrolment, consent, participant = (_OURS[name] for name in ("flag", "enrolment", "consent", "participant"))
     removed["flag"] = await _delete(session, flag, flag.c.participant_id == participant_id)
+    removed["enrolment"] = await _delete(session, enrolment, enrolment.c.participant_id == participant_id)
     removed["consent"] = await _delete(session, consent, consent.c.participant_id == participant_id)
     removed["participant"] = await _delete(session, participant, participant.c.id == participant_id)
     removed["users"] = await _delete(session, USERS, USERS.c.identifier == participant_id)
@@ -36,7 +40,9 @@ async def delete_participant_rows(session: AsyncSession, participant_id: str) ->
 
 async def delete_conversation_rows(session: AsyncSession, conversation_id: str) -> dict[str, int]:
     """Delete one conversation, ours and the page's. Gives the rows removed by table."""
-    return await _delete_conversations(session, ConversationRow.id == conversation_id, THREADS.c.id == conversation_id)
+    removed = await delete_ballot_rows(session, BallotRow.conversation_id == conversation_id)
+    owned, thread = ConversationRow.id == conversation_id, THREADS.c.id == conversation_id
+    return removed | await _delete_conversations(session, owned, thread)
 
 
 async def _delete_conversations(session: AsyncSession, owned: Condition, thread: Condition) -> dict[str, int]:

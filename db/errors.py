@@ -68,6 +68,18 @@ class StoreDuplicate(StoreError):
     sentence = "This message has been received already. Reload the page to see its reply."
 
 
+class VoteRefused(StoreError):
+    """The vote breaks a rule of its ballot; `str()` says which. Nothing was written."""
+
+    sentence = "This vote cannot be taken. Reload the page and choose again."
+
+
+class StudyRefused(StoreError):
+    """The study does not take this person, or this change; `str()` says why. Nothing was written."""
+
+    sentence = "This study is not open to you. Check the link that brought you here."
+
+
 _SQLITE = {
     5: StoreBusy,
     6: StoreBusy,

@@ -24,7 +24,8 @@ NAMES = {
 }
 
 
-def _one_of(column: str, values: type[StrEnum]) -> str:
+def one_of(column: str, values: type[StrEnum]) -> str:
+    """SQL that holds where a column has one of an enumeration's values."""
     return f"{column} IN ({', '.join(repr(value.value) for value in values)})"
 
 
@@ -72,7 +73,7 @@ class MessageRow(Base):
     __table_args__ = (
         UniqueConstraint("conversation_id", "position"),
         CheckConstraint("position >= 1", name="position"),
-        CheckConstraint(_one_of("outcome", Outcome), name="outcome"),
+        CheckConstraint(one_of("outcome", Outcome), name="outcome"),
         Index(
             "ix_message_pending",
             "outcome",
@@ -108,7 +109,7 @@ class DraftRow(Base):
     __table_args__ = (
         UniqueConstraint("reply_id", "number"),
         CheckConstraint("number BETWEEN 1 AND 3", name="number"),
-        CheckConstraint(_one_of("status", DraftStatus), name="status"),
+        CheckConstraint(one_of("status", DraftStatus), name="status"),
         CheckConstraint("length(prompt_sha256) = 64", name="prompt_sha256"),
         CheckConstraint("first_token_seconds >= 0", name="first_token_seconds"),
         CheckConstraint("total_seconds >= 0", name="total_seconds"),

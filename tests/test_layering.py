@@ -41,7 +41,7 @@ HOMES = {
     "onnxruntime": {"scorer/encoder.py"},
     "openai": {"chat_app/failures.py"},
     "platformdirs": {"chat_app/settings.py"},
-    "pydantic": {"chat_app/embedded.py", "chat_app/llm.py", "chat_app/settings.py"},
+    "pydantic": {"chat_app/embedded.py", "chat_app/llm.py", "chat_app/settings.py", "chat_app/study_file.py"},
     "pydantic_settings": {"chat_app/settings.py"},
     "rich": {"chat_app/commands/", "chat_app/weights.py"},
     "safetensors": {"scorer/"},

@@ -2,7 +2,7 @@
 
 from alembic import context
 
-from db import history_tables  # noqa: F401 - its tables belong to the metadata too
+from db import history_tables, study_tables  # noqa: F401 - their tables belong to the metadata too
 from db.tables import Base
 
 context.configure(

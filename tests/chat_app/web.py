@@ -29,6 +29,7 @@ from db.records import (
     ScoreRecord,
 )
 from db.store import Store
+from db.study_store import StudyStore
 
 BASE = "http://127.0.0.1:8000"
 HERE = {"origin": BASE}
@@ -136,6 +137,7 @@ def built(tmp_path: Path, store: Store, *, scorer: Any = None, **values: Any) ->
         scorer=scorer,
         library=cast(Any, None),
         engine=cast(Any, Engine()),
+        studies=StudyStore(store.engine),
     )
     sessions = Sessions()
 

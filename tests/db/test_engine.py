@@ -22,6 +22,7 @@ from tests.db.conftest import PATIENT_SECONDS, Make
 
 ROOT = Path(__file__).parents[2]
 OURS = {"participant", "consent", "conversation", "message", "reply", "draft", "score", "flag"}
+OURS |= {"study", "item", "answer", "enrolment", "ballot", "slot", "vote", "vote_change"}
 CHAINLITS = {"users", "threads", "steps", "elements", "feedbacks"}
 
 

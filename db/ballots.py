@@ -1,0 +1,258 @@
+"""Ballots and votes, each function inside a transaction of its caller: drawing, finishing, voting.
+
+Who may do what is decided here, next to the rows, so that no route and no page can forget it.
+"""
+
+import json
+from collections.abc import Sequence
+from datetime import datetime
+
+from sqlalchemy import ColumnElement, select, update
+from sqlalchemy.ext.asyncio import AsyncSession
+from sqlalchemy.orm import selectinload
+
+from db.errors import StoreGone, VoteRefused
+from db.records import ReplyRecord
+from db.rows import reply_row
+from db.study_records import (
+    LETTERS,
+    AnswerRecord,
+    AnswerStatus,
+    BallotRecord,
+    Choice,
+    StudyKind,
+    VoteReceipt,
+    VoteRecord,
+)
+from db.study_rows import VOTE, answer_values, ballot_record, ballot_row, vote_record
+from db.study_tables import AnswerRow, BallotRow, EnrolmentRow, SlotRow, StudyRow, VoteChangeRow, VoteRow
+from db.tables import ConsentRow, ParticipantRow, ReplyRow
+
+NOT_THERE = "There is no such ballot any more. Reload the page to go on."
+NOT_YOURS = "This ballot belongs to somebody else, so your vote was not taken. Reload the page to see your own."
+NO_CONSENT = (
+    "Your vote was not taken, because you have not agreed to take part in research, or have withdrawn. "
+    "The first page lets you change that."
+)
+NO_CHAT = "Your vote was not taken, because you have not agreed that anything is stored. The first page asks you."
+NO_REASON = "This answer cannot be chosen. Choose another one."
+
+WAITING = "It has not arrived yet."
+FAILED = "This answer did not arrive."
+STOPPED = "This answer was stopped."
+CLOSED = "Fewer than two answers arrived, so there is nothing to compare. This ballot is not counted."
+
+
+async def draw(session: AsyncSession, ballots: Sequence[BallotRecord], answers: Sequence[AnswerRecord]) -> None:
+    """Write ballots whose order is decided, and the live answers that they will hold, still PENDING."""
+    session.add_all(AnswerRow(**answer_values(answer)) for answer in answers)
+    await session.flush()
+    session.add_all(ballot_row(ballot) for ballot in ballots)
+
+
+async def finish(session: AsyncSession, ballot_id: str, answers: Sequence[AnswerRecord]) -> BallotRecord:
+    """Write how the answers of a live ballot came out, and what may be voted for; gives the ballot as it is now.
+
+    Raises StoreGone when it has been erased meanwhile.
+    """
+    row = await _ballot(session, BallotRow.id == ballot_id, lock=True)
+    if row is None:
+        raise StoreGone
+    by_id = {answer.id: answer for answer in answers}
+    for answer in answers:
+        await session.execute(update(AnswerRow).where(AnswerRow.id == answer.id).values(**answer_values(answer)))
+    for slot in row.slots:
+        answer_or_none = by_id.get(slot.answer_id)
+        if answer_or_none is not None:
+            slot.votable, slot.reason = votable(answer_or_none.status)
+    if sum(slot.votable for slot in row.slots) < 2:
+        row.closed_reason = CLOSED
+    await session.flush()
+    return ballot_record(row)
+
+
+def votable(status: AnswerStatus) -> tuple[bool, str | None]:
+    """Whether an answer with this status may be voted for, and the words that say why not."""
+    if status is AnswerStatus.COMPLETE:
+        return True, None
+    reasons = {AnswerStatus.PENDING: WAITING, AnswerStatus.STOPPED: STOPPED}
+    return False, reasons.get(status, FAILED)
+
+
+async def interrupt(session: AsyncSession) -> int:
+    """At start-up: live answers still PENDING never came. Closes ballots left with fewer than two.
+
+    Gives the number of such answers.
+    """
+    done = await session.scalars(
+        update(AnswerRow)
+        .where(AnswerRow.status == AnswerStatus.PENDING.value, AnswerRow.item_id.is_(None))
+        .values(status=AnswerStatus.INTERRUPTED.value)
+        .returning(AnswerRow.id)
+    )
+    ids = set(done)
+    if ids:
+        pending = select(SlotRow.ballot_id).where(SlotRow.answer_id.in_(ids))
+        for row in await session.scalars(
+            select(BallotRow).where(BallotRow.id.in_(pending)).options(selectinload(BallotRow.slots))
+        ):
+            for slot in row.slots:
+                if slot.answer_id in ids:
+                    slot.votable, slot.reason = False, FAILED
+            if sum(slot.votable for slot in row.slots) < 2:
+                row.closed_reason = CLOSED
+    return len(ids)
+
+
+async def vote(session: AsyncSession, cast: VoteRecord, reply: ReplyRecord | None) -> VoteReceipt:
+    """Take a vote, and in a live study the reply that carries the conversation on, unless its message has one.
+
+    The same `request_id` again gives the same receipt and writes nothing. Another vote on the same ballot replaces the
+    first, whose row goes to `vote_change`. Raises VoteRefused with the sentence for the page; StoreGone when the
+    ballot or the person has been erased.
+    """
+    # The person's row first, as everywhere: two writers that lock in different orders would wait for each other.
+    if await session.get(ParticipantRow, cast.participant_id, with_for_update=True) is None:
+        raise StoreGone("Your data here has been erased, so the vote was not taken. Open the first page to start anew.")
+    ballot = await _ballot(session, BallotRow.id == cast.ballot_id, lock=True)
+    if ballot is None:
+        raise StoreGone(NOT_THERE)
+    if ballot.participant_id != cast.participant_id:
+        raise VoteRefused(NOT_YOURS)
+    kind = await session.scalar(select(StudyRow.kind).where(StudyRow.id == ballot.study_id))
+    await _check_consent(session, cast.participant_id, StudyKind(kind or StudyKind.SURVEY))
+    if ballot.vote is not None and ballot.vote.request_id == cast.request_id:
+        return VoteReceipt(ballot_record(ballot), vote_record(ballot.vote), ballot.vote.changes)
+    if fault := fault_of(cast, ballot_record(ballot)):
+        raise VoteRefused(fault)
+    values = {name: getattr(cast, name) for name in VOTE} | {"choice": cast.choice.value}
+    if ballot.vote is None:
+        row = VoteRow(study_id=ballot.study_id, changes=0, **values, **await _summary(session, ballot))
+        session.add(row)
+    else:
+        row = ballot.vote
+        await _keep_history(session, row)
+        for name, value in values.items():
+            setattr(row, name, value)
+        row.changes += 1
+    if reply is not None and ballot.message_id is not None:
+        known = await session.scalar(select(ReplyRow.id).where(ReplyRow.message_id == ballot.message_id))
+        if known is None:
+            session.add(reply_row(reply))
+    await session.flush()
+    return VoteReceipt(ballot_record(ballot), vote_record(row), row.changes)
+
+
+def fault_of(cast: VoteRecord, ballot: BallotRecord) -> str | None:
+    """What is wrong with a vote on this ballot, as a sentence for the page; None when nothing is."""
+    if ballot.closed_reason and cast.choice is not Choice.SKIPPED:
+        return ballot.closed_reason
+    if cast.choice is not Choice.RANKED:
+        return None if cast.most is None and cast.least is None else "A vote of this kind marks no answer."
+    if cast.most is None:
+        return "Mark the most empathetic answer first."
+    slots = {slot.position: slot for slot in ballot.slots}
+    for position in (cast.most, cast.least):
+        if position is not None and position not in slots:
+            return f"There is no such answer here. Choose one of {', '.join(LETTERS[: len(slots)])}."
+        if position is not None and not slots[position].votable:
+            return f"Answer {LETTERS[position - 1]} cannot be chosen: {slots[position].reason or NO_REASON}"
+    if cast.most == cast.least:
+        return "The most and the least empathetic answer must be two different ones."
+    open_slots = sum(slot.votable for slot in ballot.slots)
+    if open_slots >= 3 and cast.least is None:
+        return "Mark the least empathetic answer too."
+    if open_slots < 3 and cast.least is not None:
+        return "With two answers only the most empathetic one is marked."
+    return None
+
+
+async def _check_consent(session: AsyncSession, participant_id: str, kind: StudyKind) -> None:
+    """A survey is research and nothing else; a live ballot is part of the chat, and leaves it only by consent."""
+    newest = select(ConsentRow).where(ConsentRow.participant_id == participant_id).order_by(ConsentRow.id.desc())
+    consent = await session.scalar(newest.limit(1))
+    if consent is None or not consent.chat:
+        raise VoteRefused(NO_CHAT)
+    if kind is StudyKind.SURVEY and not consent.research:
+        raise VoteRefused(NO_CONSENT)
+
+
+async def _summary(session: AsyncSession, ballot: BallotRow) -> dict[str, str | None]:
+    leaks = await session.execute(
+        select(SlotRow.position, AnswerRow.leak)
+        .join(AnswerRow, AnswerRow.id == SlotRow.answer_id)
+        .where(SlotRow.ballot_id == ballot.id)
+        .order_by(SlotRow.position)
+    )
+    return {
+        "sources": json.dumps([slot.source for slot in ballot.slots], ensure_ascii=False),
+        "unvotable": ",".join(str(slot.position) for slot in ballot.slots if not slot.votable),
+        "leaks": ",".join(str(position) for position, leak in leaks if leak),
+        "attention": ballot.attention,
+        "condition": ballot.condition,
+    }
+
+
+async def _keep_history(session: AsyncSession, row: VoteRow) -> None:
+    kept = ("choice", "most", "least", "reason", "seconds", "width_class", "request_id", "voted_at")
+    session.add(
+        VoteChangeRow(ballot_id=row.ballot_id, number=row.changes + 1, **{name: getattr(row, name) for name in kept})
+    )
+
+
+async def _ballot(session: AsyncSession, condition: ColumnElement[bool], *, lock: bool = False) -> BallotRow | None:
+    query = select(BallotRow).where(condition)
+    if lock:
+        query = query.with_for_update(of=BallotRow)
+    found: BallotRow | None = await session.scalar(
+        query.options(selectinload(BallotRow.slots), selectinload(BallotRow.vote)).limit(1)
+    )
+    return found
+
+
+async def ballot_with_vote(
+    session: AsyncSession, condition: ColumnElement[bool]
+) -> tuple[BallotRecord, VoteRecord | None] | None:
+    """The one ballot that fits, and the vote on it if there is one."""
+    row = await _ballot(session, condition)
+    return None if row is None else (ballot_record(row), vote_record(row.vote) if row.vote else None)
+
+
+async def ballots_with_votes(
+    session: AsyncSession, condition: ColumnElement[bool]
+) -> list[tuple[BallotRecord, VoteRecord | None]]:
+    """Every ballot that fits, in the order of drawing."""
+    rows = await session.scalars(
+        select(BallotRow)
+        .where(condition)
+        .order_by(BallotRow.participant_id, BallotRow.study_id, BallotRow.number)
+        .options(selectinload(BallotRow.slots), selectinload(BallotRow.vote))
+    )
+    return [(ballot_record(row), vote_record(row.vote) if row.vote else None) for row in rows]
+
+
+async def complete(
+    session: AsyncSession, study_id: str, participant_id: str, closing: str | None, at: datetime
+) -> None:
+    """Write the end of a person's survey: the open question's answer, and the first time of completion.
+
+    Raises VoteRefused while a ballot of theirs that can be voted on has no vote; StoreGone without an enrolment.
+    """
+    row = await session.get(EnrolmentRow, (study_id, participant_id), with_for_update=True)
+    if row is None:
+        raise StoreGone
+    left = await session.scalar(
+        select(BallotRow.id)
+        .outerjoin(VoteRow, VoteRow.ballot_id == BallotRow.id)
+        .where(
+            BallotRow.study_id == study_id,
+            BallotRow.participant_id == participant_id,
+            BallotRow.closed_reason.is_(None),
+            VoteRow.ballot_id.is_(None),
+        )
+        .limit(1)
+    )
+    if left is not None:
+        raise VoteRefused("There is still something to judge before the last question. Go on with it first.")
+    row.closing = closing if closing is not None else row.closing
+    row.completed_at = row.completed_at or at

@@ -1,0 +1,237 @@
+"""Studies, their items and answers, and who takes part; each function inside a transaction of its caller."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+
+from sqlalchemy import delete, func, select, update
+from sqlalchemy.ext.asyncio import AsyncSession
+from sqlalchemy.orm import selectinload
+
+from db.ballots import draw
+from db.errors import StoreDenied, StoreGone, StudyRefused
+from db.records import MessageRecord
+from db.study_records import (
+    AnswerRecord,
+    AnswerStatus,
+    BallotRecord,
+    EnrolmentRecord,
+    ItemRecord,
+    Progress,
+    StudyRecord,
+)
+from db.study_rows import answer_values, enrolment_record, item_record, study_record
+from db.study_tables import AnswerRow, BallotRow, EnrolmentRow, ItemRow, StudyRow, VoteRow
+from db.tables import ConversationRow, MessageRow, ParticipantRow
+
+Counts = Mapping[str | None, int]
+ChooseCondition = Callable[[Counts], str | None]
+"""From the people so far by condition to the next one's. Raises StudyRefused when every quota is full."""
+DrawSurvey = Callable[[EnrolmentRecord, Mapping[str, int]], Sequence[BallotRecord]]
+"""From the enrolment, and the ballots drawn so far by item, to this person's ballots in their order."""
+DrawLive = Callable[[int, int], tuple[BallotRecord, Sequence[AnswerRecord]]]
+"""From the ballots drawn so far in the study, and the number of this person's next one, to it and its answers."""
+
+BEGUN = (
+    "People have been given ballots of this study already, so what they are asked may not change. "
+    "Give the changed study a new name."
+)
+USED = "This link has been used in another browser already. Go on there, or ask whoever sent it for a new one."
+
+
+async def save_study(session: AsyncSession, study: StudyRecord, items: Sequence[ItemRecord]) -> None:
+    """Write a study with its items and their answers, or bring it up to date; the same again changes nothing.
+
+    An answer that is COMPLETE stays as it is when the new one for the same item and source is PENDING: that is how
+    generated answers outlive a second import. Raises StudyRefused when ballots have been drawn and anything differs.
+    """
+    row = await session.get(StudyRow, study.id, with_for_update=True)
+    begun = row is not None and await _begun(session, study.id)
+    if row is not None and begun and (row.definition_sha256, row.kind) != (study.definition_sha256, study.kind.value):
+        raise StudyRefused(BEGUN)
+    if begun:
+        return
+    if row is None:
+        session.add(
+            StudyRow(
+                id=study.id,
+                kind=study.kind.value,
+                definition=study.definition,
+                definition_sha256=study.definition_sha256,
+                created_at=study.created_at,
+            )
+        )
+    else:
+        row.kind, row.definition, row.definition_sha256 = study.kind.value, study.definition, study.definition_sha256
+    await session.flush()
+    kept = await _answers_to_keep(session, study.id)
+    await session.execute(delete(AnswerRow).where(AnswerRow.study_id == study.id, AnswerRow.item_id.is_not(None)))
+    await session.execute(delete(ItemRow).where(ItemRow.study_id == study.id))
+    for item in items:
+        values = {"id": item.id, "study_id": study.id, "number": item.number}
+        session.add(ItemRow(**values, message=item.message, attention=item.attention))
+    await session.flush()
+    for item in items:
+        for answer in item.answers:
+            old = kept.get((item.id, answer.source)) if answer.status is AnswerStatus.PENDING else None
+            session.add(AnswerRow(**(old or answer_values(replace(answer, item_id=item.id)))))
+
+
+async def _begun(session: AsyncSession, study_id: str) -> bool:
+    return await session.scalar(select(BallotRow.id).where(BallotRow.study_id == study_id).limit(1)) is not None
+
+
+async def _answers_to_keep(session: AsyncSession, study_id: str) -> dict[tuple[str, str], dict[str, object]]:
+    columns = AnswerRow.__table__.c
+    rows = await session.execute(
+        select(*columns).where(
+            AnswerRow.study_id == study_id,
+            AnswerRow.item_id.is_not(None),
+            AnswerRow.status == AnswerStatus.COMPLETE.value,
+        )
+    )
+    return {(row["item_id"], row["source"]): dict(row) for row in rows.mappings()}
+
+
+async def save_answer(session: AsyncSession, answer: AnswerRecord) -> None:
+    """Write how one answer of an item came out.
+
+    Raises StudyRefused once ballots have been drawn from the study, StoreGone when it is not there.
+    """
+    if await _begun(session, answer.study_id):
+        raise StudyRefused(BEGUN)
+    done = await session.execute(update(AnswerRow).where(AnswerRow.id == answer.id).values(**answer_values(answer)))
+    if done.rowcount != 1:  # type: ignore[attr-defined]
+        raise StoreGone("This study has been changed or removed meanwhile, so the answer was not stored.")
+
+
+async def study(session: AsyncSession, study_id: str) -> StudyRecord | None:
+    """One study, or None."""
+    row = await session.get(StudyRow, study_id)
+    return study_record(row) if row else None
+
+
+async def studies(session: AsyncSession) -> list[StudyRecord]:
+    """Every study, oldest first."""
+    return [study_record(row) for row in await session.scalars(select(StudyRow).order_by(StudyRow.created_at))]
+
+
+async def items(session: AsyncSession, study_id: str, *, answers: bool) -> list[ItemRecord]:
+    """A study's items in order, with or without their answers."""
+    query = select(ItemRow).where(ItemRow.study_id == study_id).order_by(ItemRow.number)
+    if answers:
+        query = query.options(selectinload(ItemRow.answers))
+    return [item_record(row, answers=answers) for row in await session.scalars(query)]
+
+
+async def item(session: AsyncSession, item_id: str) -> ItemRecord | None:
+    """One item with its answers, or None."""
+    query = select(ItemRow).where(ItemRow.id == item_id).options(selectinload(ItemRow.answers))
+    row = await session.scalar(query)
+    return item_record(row, answers=True) if row else None
+
+
+async def enrol(
+    session: AsyncSession, wanted: EnrolmentRecord, choose: ChooseCondition, drawn: DrawSurvey
+) -> tuple[EnrolmentRecord, bool]:
+    """The person's place in a study, made with all their ballots if it is new; and whether it is new.
+
+    All in one transaction that holds the study, so that quotas and balance count everybody. `wanted.condition` is not
+    read. Raises StudyRefused when the external id is somebody else's or `choose` refuses; StoreGone when the person or
+    the study is not there.
+    """
+    if await session.get(ParticipantRow, wanted.participant_id, with_for_update=True) is None:
+        raise StoreGone("Your data here has been erased. Open the first page to start anew.")
+    if await session.get(StudyRow, wanted.study_id, with_for_update=True) is None:
+        raise StoreGone("There is no such study here any more.")
+    row = await session.get(EnrolmentRow, (wanted.study_id, wanted.participant_id))
+    if row is not None:
+        return enrolment_record(row), False
+    if wanted.external_id is not None:
+        taken = select(EnrolmentRow.participant_id).where(
+            EnrolmentRow.study_id == wanted.study_id, EnrolmentRow.external_id == wanted.external_id
+        )
+        if await session.scalar(taken) is not None:
+            raise StudyRefused(USED)
+    enrolled = replace(wanted, condition=choose(await _people(session, wanted.study_id)))
+    ballots = drawn(enrolled, await _ballots_by_item(session, wanted.study_id))
+    session.add(
+        EnrolmentRow(
+            study_id=enrolled.study_id,
+            participant_id=enrolled.participant_id,
+            external_id=enrolled.external_id,
+            condition=enrolled.condition,
+            seed=enrolled.seed,
+            started_at=enrolled.started_at,
+            completed_at=None,
+            closing=None,
+        )
+    )
+    await draw(session, ballots, ())
+    return enrolled, True
+
+
+async def _people(session: AsyncSession, study_id: str) -> Counts:
+    rows = await session.execute(
+        select(EnrolmentRow.condition, func.count())
+        .where(EnrolmentRow.study_id == study_id)
+        .group_by(EnrolmentRow.condition)
+    )
+    return {condition: number for condition, number in rows}
+
+
+async def _ballots_by_item(session: AsyncSession, study_id: str) -> Mapping[str, int]:
+    rows = await session.execute(
+        select(BallotRow.item_id, func.count())
+        .where(BallotRow.study_id == study_id, BallotRow.item_id.is_not(None))
+        .group_by(BallotRow.item_id)
+    )
+    return {item_id: number for item_id, number in rows if item_id is not None}
+
+
+async def enrolment(session: AsyncSession, study_id: str, participant_id: str) -> EnrolmentRecord | None:
+    """A person's place in a study, or None."""
+    row = await session.get(EnrolmentRow, (study_id, participant_id))
+    return enrolment_record(row) if row else None
+
+
+async def progress(session: AsyncSession, study_id: str, participant_id: str) -> Progress:
+    """How many of a person's ballots have a vote. Ballots that were closed count as neither."""
+    voted, total = (
+        await session.execute(
+            select(func.count(VoteRow.ballot_id), func.count(BallotRow.id))
+            .select_from(BallotRow)
+            .outerjoin(VoteRow, VoteRow.ballot_id == BallotRow.id)
+            .where(
+                BallotRow.study_id == study_id,
+                BallotRow.participant_id == participant_id,
+                BallotRow.closed_reason.is_(None),
+            )
+        )
+    ).one()
+    return Progress(voted, total)
+
+
+async def draw_live(session: AsyncSession, study_id: str, message: MessageRecord, drawn: DrawLive) -> BallotRecord:
+    """Draw the ballot for a message that is stored already, before any of its answers exists.
+
+    Raises StoreGone when the study, the message or its writer is not there, StoreDenied when `drawn` gives a ballot of
+    another person.
+    """
+    owner = await session.scalar(
+        select(ConversationRow.participant_id)
+        .join(MessageRow, MessageRow.conversation_id == ConversationRow.id)
+        .where(MessageRow.id == message.id)
+    )
+    if owner is None or await session.get(ParticipantRow, owner, with_for_update=True) is None:
+        raise StoreGone
+    if await session.get(StudyRow, study_id, with_for_update=True) is None:
+        raise StoreGone("There is no such study here any more.")
+    so_far = await session.scalar(select(func.count()).where(BallotRow.study_id == study_id))
+    last = await session.scalar(
+        select(func.max(BallotRow.number)).where(BallotRow.study_id == study_id, BallotRow.participant_id == owner)
+    )
+    ballot, answers = drawn(so_far or 0, (last or 0) + 1)
+    if ballot.participant_id != owner:
+        raise StoreDenied
+    await draw(session, [ballot], answers)
+    return ballot

@@ -1,0 +1,79 @@
+"""From records of studies to rows and back."""
+
+from dataclasses import fields
+from typing import Any
+
+from db.records import ScoreRecord
+from db.study_records import (
+    AnswerRecord,
+    AnswerStatus,
+    BallotRecord,
+    Choice,
+    EnrolmentRecord,
+    ItemRecord,
+    SlotRecord,
+    StudyKind,
+    StudyRecord,
+    VoteRecord,
+)
+from db.study_tables import AnswerRow, BallotRow, EnrolmentRow, ItemRow, SlotRow, StudyRow, VoteRow
+
+
+def _names(record: type, *but: str) -> list[str]:
+    return [field.name for field in fields(record) if field.name not in but]
+
+
+_SCORE = _names(ScoreRecord)
+_ANSWER = _names(AnswerRecord, "status", "score")
+_ENROLMENT = _names(EnrolmentRecord)
+_SLOT = _names(SlotRecord)
+_BALLOT = _names(BallotRecord, "slots")
+VOTE = _names(VoteRecord, "choice")
+"""Columns of a vote's record that its row has under the same name."""
+
+
+def answer_values(answer: AnswerRecord) -> dict[str, Any]:
+    """An answer's columns and their values."""
+    score = {f"score_{name}": getattr(answer.score, name) if answer.score else None for name in _SCORE}
+    return {name: getattr(answer, name) for name in _ANSWER} | {"status": answer.status.value} | score
+
+
+def answer_record(row: AnswerRow) -> AnswerRecord:
+    """An answer as stored."""
+    score = None
+    if row.score_status is not None:
+        score = ScoreRecord(**{name: getattr(row, f"score_{name}") for name in _SCORE})
+    return AnswerRecord(status=AnswerStatus(row.status), score=score, **{name: getattr(row, name) for name in _ANSWER})
+
+
+def study_record(row: StudyRow) -> StudyRecord:
+    """A study as stored."""
+    return StudyRecord(row.id, StudyKind(row.kind), row.definition, row.definition_sha256, row.created_at)
+
+
+def item_record(row: ItemRow, *, answers: bool) -> ItemRecord:
+    """An item; with `answers` its row must have been loaded with them."""
+    found = tuple(answer_record(answer) for answer in row.answers) if answers else ()
+    return ItemRecord(row.id, row.study_id, row.number, row.message, row.attention, found)
+
+
+def enrolment_record(row: EnrolmentRow) -> EnrolmentRecord:
+    """One person in one study."""
+    return EnrolmentRecord(**{name: getattr(row, name) for name in _ENROLMENT})
+
+
+def ballot_row(ballot: BallotRecord) -> BallotRow:
+    """A ballot with its slots, ready to add to a session."""
+    slots = [SlotRow(**{name: getattr(slot, name) for name in _SLOT}) for slot in ballot.slots]
+    return BallotRow(slots=slots, **{name: getattr(ballot, name) for name in _BALLOT})
+
+
+def ballot_record(row: BallotRow) -> BallotRecord:
+    """A ballot loaded with its slots."""
+    slots = tuple(SlotRecord(**{name: getattr(slot, name) for name in _SLOT}) for slot in row.slots)
+    return BallotRecord(slots=slots, **{name: getattr(row, name) for name in _BALLOT})
+
+
+def vote_record(row: VoteRow) -> VoteRecord:
+    """A vote as it stands now."""
+    return VoteRecord(choice=Choice(row.choice), **{name: getattr(row, name) for name in VOTE})

@@ -1,0 +1,139 @@
+"""The store of studies and blind votes: every write in one transaction that raises, and the reads of the running pages.
+
+All methods are coroutines and raise StoreError; of its kinds VoteRefused and StudyRefused are the rules of a study,
+and their text is for the person. What each does stands at its function in `studies.py` and `ballots.py`.
+"""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from sqlalchemy import select
+from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession
+
+from db import ballots, studies
+from db.records import MessageRecord, ReplyRecord
+from db.studies import ChooseCondition, DrawLive, DrawSurvey
+from db.study_records import (
+    AnswerRecord,
+    BallotRecord,
+    EnrolmentRecord,
+    ItemRecord,
+    Progress,
+    StudyRecord,
+    VoteReceipt,
+    VoteRecord,
+)
+from db.study_rows import answer_record
+from db.study_tables import AnswerRow, BallotRow, SlotRow
+from db.transaction import Result, Work, transact
+
+BallotAndVote = tuple[BallotRecord, VoteRecord | None]
+
+
+class StudyStore:
+    """Reads and writes of studies, on the engine of the `Store`."""
+
+    def __init__(self, engine: AsyncEngine) -> None:
+        self.engine = engine
+
+    async def _read(self, work: Work[Result]) -> Result:
+        return await transact(self.engine, work, write=False)
+
+    async def _write(self, work: Work[Result], *, attempts: int = 1) -> Result:
+        return await transact(self.engine, work, write=True, attempts=attempts)
+
+    # Studies
+
+    async def save_study(self, study: StudyRecord, items: Sequence[ItemRecord] = ()) -> None:
+        """Write a study and its items, or bring them up to date until the first ballot is drawn."""
+        await self._write(lambda session: studies.save_study(session, study, items))
+
+    async def save_answer(self, answer: AnswerRecord) -> None:
+        """Write how one answer of an item came out."""
+        await self._write(lambda session: studies.save_answer(session, answer))
+
+    async def study(self, study_id: str) -> StudyRecord | None:
+        """One study, or None."""
+        return await self._read(lambda session: studies.study(session, study_id))
+
+    async def studies(self) -> list[StudyRecord]:
+        """Every study, oldest first."""
+        return await self._read(studies.studies)
+
+    async def items(self, study_id: str, *, answers: bool = True) -> list[ItemRecord]:
+        """A study's items in order."""
+        return await self._read(lambda session: studies.items(session, study_id, answers=answers))
+
+    async def item(self, item_id: str) -> ItemRecord | None:
+        """One item with its answers, or None."""
+        return await self._read(lambda session: studies.item(session, item_id))
+
+    # People
+
+    async def enrol(
+        self, wanted: EnrolmentRecord, choose: ChooseCondition, drawn: DrawSurvey
+    ) -> tuple[EnrolmentRecord, bool]:
+        """The person's place in a study, made with all their ballots if it is new; and whether it is new."""
+        return await self._write(lambda session: studies.enrol(session, wanted, choose, drawn))
+
+    async def enrolment(self, study_id: str, participant_id: str) -> EnrolmentRecord | None:
+        """A person's place in a study, or None."""
+        return await self._read(lambda session: studies.enrolment(session, study_id, participant_id))
+
+    async def progress(self, study_id: str, participant_id: str) -> Progress:
+        """How many of a person's ballots have a vote."""
+        return await self._read(lambda session: studies.progress(session, study_id, participant_id))
+
+    async def complete(self, study_id: str, participant_id: str, closing: str | None, at: datetime) -> None:
+        """Write the end of a person's survey."""
+        await self._write(lambda session: ballots.complete(session, study_id, participant_id, closing, at))
+
+    # Ballots and votes
+
+    async def draw_live(self, study_id: str, message: MessageRecord, drawn: DrawLive) -> BallotRecord:
+        """Draw the ballot for a stored message, before any of its answers exists."""
+        return await self._write(lambda session: studies.draw_live(session, study_id, message, drawn))
+
+    async def finish_ballot(self, ballot_id: str, answers: Sequence[AnswerRecord]) -> BallotRecord:
+        """Write how the answers of a live ballot came out."""
+        return await self._write(lambda session: ballots.finish(session, ballot_id, answers), attempts=3)
+
+    async def vote(self, cast: VoteRecord, reply: ReplyRecord | None = None) -> VoteReceipt:
+        """Take a vote, and the reply that carries a live conversation on."""
+        return await self._write(lambda session: ballots.vote(session, cast, reply))
+
+    async def ballot(self, ballot_id: str) -> BallotAndVote | None:
+        """One ballot and its vote. Who may see it, and how much, is the caller's to decide."""
+        return await self._read(lambda session: ballots.ballot_with_vote(session, BallotRow.id == ballot_id))
+
+    async def ballot_of_message(self, message_id: str) -> BallotAndVote | None:
+        """The ballot that answers a message, and its vote."""
+        return await self._read(lambda session: ballots.ballot_with_vote(session, BallotRow.message_id == message_id))
+
+    async def ballots_of_conversation(self, conversation_id: str) -> list[BallotAndVote]:
+        """Every ballot of a conversation in order."""
+        condition = BallotRow.conversation_id == conversation_id
+        return await self._read(lambda session: ballots.ballots_with_votes(session, condition))
+
+    async def ballots_of_person(self, study_id: str, participant_id: str) -> list[BallotAndVote]:
+        """A person's ballots of a study in order."""
+        condition = (BallotRow.study_id == study_id) & (BallotRow.participant_id == participant_id)
+        return await self._read(lambda session: ballots.ballots_with_votes(session, condition))
+
+    async def answers_of(self, ballot_id: str) -> list[AnswerRecord]:
+        """A ballot's answers by position. They name their sources: nothing of that may reach a page before the vote."""
+
+        async def work(session: AsyncSession) -> list[AnswerRecord]:
+            rows = await session.scalars(
+                select(AnswerRow)
+                .join(SlotRow, SlotRow.answer_id == AnswerRow.id)
+                .where(SlotRow.ballot_id == ballot_id)
+                .order_by(SlotRow.position)
+            )
+            return [answer_record(row) for row in rows]
+
+        return await self._read(work)
+
+    async def mark_interrupted(self) -> int:
+        """At start-up: live answers that never came. Gives their number."""
+        return await self._write(ballots.interrupt)

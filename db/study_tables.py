@@ -1,0 +1,210 @@
+"""Tables of blind votes. The secret, which answer stands where, is in `slot` and nowhere else.
+
+A person's rows (enrolment, ballot, slot, vote, vote_change, and the answers of their live ballots) go when they are
+erased; a study, its items and the items' answers belong to nobody and stay.
+"""
+
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import CheckConstraint, ForeignKey, Index, UniqueConstraint, text
+from sqlalchemy.orm import Mapped, mapped_column, relationship
+
+from db.columns import JsonList
+from db.study_records import AnswerStatus, Choice, StudyKind
+from db.tables import Base, one_of
+
+_CASCADE = "CASCADE"
+
+
+class StudyRow(Base):
+    """One study and its file as parsed."""
+
+    __tablename__ = "study"
+    __table_args__ = (CheckConstraint(one_of("kind", StudyKind), name="kind"),)
+    id: Mapped[str] = mapped_column(primary_key=True)
+    kind: Mapped[str]
+    definition: Mapped[dict[str, Any]]
+    definition_sha256: Mapped[str]
+    created_at: Mapped[datetime]
+
+
+class ItemRow(Base):
+    """One message of a survey."""
+
+    __tablename__ = "item"
+    __table_args__ = (UniqueConstraint("study_id", "number"),)
+    id: Mapped[str] = mapped_column(primary_key=True)
+    study_id: Mapped[str] = mapped_column(ForeignKey("study.id", ondelete=_CASCADE))
+    number: Mapped[int]
+    message: Mapped[str]
+    attention: Mapped[str | None]
+    answers: Mapped[list["AnswerRow"]] = relationship(order_by="AnswerRow.source", lazy="raise", passive_deletes=True)
+
+
+class AnswerRow(Base):
+    """One answer, of a survey's item or (item_id null) of a live ballot. At most one of a source for an item."""
+
+    __tablename__ = "answer"
+    __table_args__ = (
+        UniqueConstraint("item_id", "source"),
+        CheckConstraint(one_of("status", AnswerStatus), name="status"),
+        CheckConstraint("score_empathy BETWEEN 1 AND 3", name="score_empathy"),
+        Index("ix_answer_study_id", "study_id"),
+        Index(
+            "ix_answer_pending",
+            "status",
+            sqlite_where=text("status = 'pending'"),
+            postgresql_where=text("status = 'pending'"),
+        ),
+    )
+    id: Mapped[str] = mapped_column(primary_key=True)
+    study_id: Mapped[str] = mapped_column(ForeignKey("study.id", ondelete=_CASCADE))
+    item_id: Mapped[str | None] = mapped_column(ForeignKey("item.id", ondelete=_CASCADE))
+    source: Mapped[str]
+    created_at: Mapped[datetime]
+    text: Mapped[str]
+    status: Mapped[str]
+    error: Mapped[str | None]
+    human: Mapped[bool]
+    persona: Mapped[str | None]
+    strategy: Mapped[str | None]
+    model: Mapped[str | None]
+    parameters: Mapped[dict[str, Any]]
+    prompt_sha256: Mapped[str | None]
+    first_token_seconds: Mapped[float | None]
+    total_seconds: Mapped[float | None]
+    prompt_tokens: Mapped[int | None]
+    completion_tokens: Mapped[int | None]
+    improve_assigned: Mapped[bool | None]
+    improved: Mapped[bool]
+    drafts: Mapped[list[Any]] = mapped_column(JsonList)
+    characters: Mapped[int]
+    words: Mapped[int]
+    formatting: Mapped[dict[str, Any]]
+    leak: Mapped[list[Any]] = mapped_column(JsonList)
+    score_status: Mapped[str | None]
+    score_reason: Mapped[str | None]
+    score_cognitive: Mapped[float | None]
+    score_emotional: Mapped[float | None]
+    score_behavioral: Mapped[float | None]
+    score_empathy: Mapped[float | None]
+    score_head_name: Mapped[str | None]
+    score_head_sha256: Mapped[str | None]
+    score_encoder_sha256: Mapped[str | None]
+    score_details: Mapped[dict[str, Any] | None]
+
+
+class EnrolmentRow(Base):
+    """One person in one study; an external id stands for one person of a study."""
+
+    __tablename__ = "enrolment"
+    __table_args__ = (UniqueConstraint("study_id", "external_id"),)
+    study_id: Mapped[str] = mapped_column(ForeignKey("study.id", ondelete=_CASCADE), primary_key=True)
+    participant_id: Mapped[str] = mapped_column(
+        ForeignKey("participant.id", ondelete=_CASCADE), primary_key=True, index=True
+    )
+    external_id: Mapped[str | None]
+    condition: Mapped[str | None]
+    seed: Mapped[int]
+    started_at: Mapped[datetime]
+    completed_at: Mapped[datetime | None]
+    closing: Mapped[str | None]
+
+
+class BallotRow(Base):
+    """What one person is shown at once."""
+
+    __tablename__ = "ballot"
+    __table_args__ = (
+        UniqueConstraint("study_id", "participant_id", "number"),
+        UniqueConstraint("message_id"),
+        Index("ix_ballot_item_id", "item_id"),
+    )
+    id: Mapped[str] = mapped_column(primary_key=True)
+    study_id: Mapped[str] = mapped_column(ForeignKey("study.id", ondelete=_CASCADE))
+    participant_id: Mapped[str] = mapped_column(ForeignKey("participant.id", ondelete=_CASCADE), index=True)
+    number: Mapped[int]
+    item_id: Mapped[str | None] = mapped_column(ForeignKey("item.id", ondelete=_CASCADE))
+    conversation_id: Mapped[str | None] = mapped_column(ForeignKey("conversation.id", ondelete=_CASCADE), index=True)
+    message_id: Mapped[str | None] = mapped_column(ForeignKey("message.id", ondelete=_CASCADE))
+    order_seed: Mapped[int]
+    order_row: Mapped[int]
+    condition: Mapped[str | None]
+    drawn_at: Mapped[datetime]
+    closed_reason: Mapped[str | None]
+    attention: Mapped[str | None]
+    slots: Mapped[list["SlotRow"]] = relationship(order_by="SlotRow.position", lazy="raise", passive_deletes=True)
+    vote: Mapped["VoteRow | None"] = relationship(lazy="raise", passive_deletes=True, uselist=False)
+
+
+class SlotRow(Base):
+    """One place on a ballot."""
+
+    __tablename__ = "slot"
+    __table_args__ = (
+        CheckConstraint("position BETWEEN 1 AND 5", name="position"),
+        Index("ix_slot_answer_id", "answer_id"),
+    )
+    ballot_id: Mapped[str] = mapped_column(ForeignKey("ballot.id", ondelete=_CASCADE), primary_key=True)
+    position: Mapped[int] = mapped_column(primary_key=True)
+    answer_id: Mapped[str] = mapped_column(ForeignKey("answer.id", ondelete=_CASCADE))
+    source: Mapped[str]
+    votable: Mapped[bool]
+    reason: Mapped[str | None]
+
+
+class VoteRow(Base):
+    """One vote for each ballot, and so for each (ballot, participant).
+
+    `sources` (the slots' sources in their order, as a JSON list), `unvotable` and `leaks` (positions, "" or like
+    "2,4") repeat what `slot` and `answer` say, so that results over a million votes are one pass over this table.
+    """
+
+    __tablename__ = "vote"
+    __table_args__ = (
+        CheckConstraint(one_of("choice", Choice), name="choice"),
+        CheckConstraint("(choice = 'ranked') = (most IS NOT NULL)", name="most_when_ranked"),
+        CheckConstraint("least IS NULL OR choice = 'ranked'", name="least_when_ranked"),
+        CheckConstraint("most <> least", name="most_is_not_least"),
+        CheckConstraint("most BETWEEN 1 AND 5 AND least BETWEEN 1 AND 5", name="positions"),
+        CheckConstraint("seconds >= 0", name="seconds"),
+        CheckConstraint("width_class IN ('phone', 'tablet', 'desktop')", name="width_class"),
+        Index(
+            "ix_vote_counts", "study_id", "participant_id", "sources", "unvotable", "leaks", "choice", "most", "least",
+            "attention", "condition",
+        ),
+    )  # fmt: skip
+    ballot_id: Mapped[str] = mapped_column(ForeignKey("ballot.id", ondelete=_CASCADE), primary_key=True)
+    study_id: Mapped[str] = mapped_column(ForeignKey("study.id", ondelete=_CASCADE))
+    participant_id: Mapped[str] = mapped_column(ForeignKey("participant.id", ondelete=_CASCADE), index=True)
+    choice: Mapped[str]
+    most: Mapped[int | None]
+    least: Mapped[int | None]
+    reason: Mapped[str | None]
+    seconds: Mapped[float]
+    width_class: Mapped[str]
+    request_id: Mapped[str]
+    voted_at: Mapped[datetime]
+    changes: Mapped[int]
+    sources: Mapped[str]
+    unvotable: Mapped[str]
+    leaks: Mapped[str]
+    attention: Mapped[str | None]
+    condition: Mapped[str | None]
+
+
+class VoteChangeRow(Base):
+    """A vote as it was before it was changed; `number` 1 is the first one."""
+
+    __tablename__ = "vote_change"
+    ballot_id: Mapped[str] = mapped_column(ForeignKey("vote.ballot_id", ondelete=_CASCADE), primary_key=True)
+    number: Mapped[int] = mapped_column(primary_key=True)
+    choice: Mapped[str]
+    most: Mapped[int | None]
+    least: Mapped[int | None]
+    reason: Mapped[str | None]
+    seconds: Mapped[float]
+    width_class: Mapped[str]
+    request_id: Mapped[str]
+    voted_at: Mapped[datetime]
