@@ -242,9 +242,7 @@ async def test_a_locked_database_is_waited_for_and_then_named(web: Web, ballot: 
 # --- live -----------------------------------------------------------------------------------------------------------
 
 
-async def live(
-    s: Studying, web: Web, *, whole: bool = True, **definition: Any
-) -> tuple[BallotRecord, list[AnswerRecord]]:
+async def live(s: Studying, web: Web, *, whole: bool = True) -> BallotRecord:
     """A live ballot of the visitor's; each answer has two drafts, the second of which is shown."""
     await s.studies.save_study(s.study("talk", StudyKind.LIVE, arms=ARMS))
     _, message = await s.asked(web.participant)
