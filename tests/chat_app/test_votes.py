@@ -20,7 +20,7 @@ from db.ballots import NO_CONSENT, NO_SUCH_TIME, NOT_WHOLE, NOT_YOURS
 from db.records import HistoryItem
 from db.store import Store
 from db.study_records import AnswerStatus, BallotRecord, Choice, StudyKind
-from tests.chat_app.web import HERE, SECRET_WORDS, Web, built, store
+from tests.chat_app.web import BROWSER, HERE, SECRET_WORDS, Web, built, store
 from tests.db.conftest import Make
 from tests.db.processes import holding
 from tests.db.studying import Studying
@@ -242,9 +242,9 @@ async def test_a_locked_database_is_waited_for_and_then_named(web: Web, ballot: 
 # --- live -----------------------------------------------------------------------------------------------------------
 
 
-async def live(s: Studying, web: Web, *, whole: bool = True) -> BallotRecord:
+async def live(s: Studying, web: Web, *, whole: bool = True, reveal: bool = True) -> BallotRecord:
     """A live ballot of the visitor's; each answer has two drafts, the second of which is shown."""
-    await s.studies.save_study(s.study("talk", StudyKind.LIVE, arms=ARMS))
+    await s.studies.save_study(s.study("talk", StudyKind.LIVE, arms=ARMS, reveal=reveal))
     _, message = await s.asked(web.participant)
     ballot, answers = await s.live(web.participant, message)
     make = s.make
@@ -317,3 +317,29 @@ def test_what_carries_on(s: Studying) -> None:
     assert carried_on(broken, skipped, answers) is None
     failed = [replace(answer, drafts=[], status=AnswerStatus.FAILED) for answer in answers]
     assert carried_on(ballot, skipped, failed) is None
+
+
+# --- what a person is told of what is stored ------------------------------------------------------------------------
+
+
+async def test_your_page_counts_votes_and_shows_no_source(web: Web, s: Studying) -> None:
+    ballot = await live(s, web)
+    await s.survey()
+    await s.enrolled(web.participant)
+    await post(web, call(ballot, least=None))
+    page = (await web.client.get("/you", headers=BROWSER)).text
+    assert "Ballots that you were given" in page
+    assert "Your votes" in page
+    told = (await web.client.get("/you/export")).json()
+    by_study = {study["study"]: study["ballots"] for study in told["studies"]}
+    assert by_study["talk"][0]["slots"][0]["source"] == "left"
+    assert "north" not in json.dumps(by_study["blind"])
+
+
+async def test_your_page_of_a_study_that_reveals_nothing(web: Web, s: Studying) -> None:
+    ballot = await live(s, web, reveal=False)
+    await post(web, call(ballot, least=None))
+    assert (await web.client.get("/you", headers=BROWSER)).status_code == 200
+    told = (await web.client.get("/you/export")).text
+    assert "words of left" in told
+    assert "model-of" not in told
