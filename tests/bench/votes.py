@@ -1,8 +1,8 @@
 """Blind votes: from click to acknowledgement with fifty voters while replies stream, and what kill -9 takes away.
 
-The server is the whole `heard chat`. Beside the voters CHATS people talk to its echo model without pause, so that
-replies stream, are scored and are stored in the same process. The voters run in this process, whose own time is in the
-figures too.
+The server is the whole `heard chat`. Beside the voters CHATS people talk without pause to a model that writes twenty
+words a second over HTTP, so that replies stream, are scored and are stored in the same process. The voters and that
+model run in this process, whose own time is in the figures too.
 """
 
 import asyncio
@@ -25,6 +25,7 @@ from tests.bench.table import Row, at_most, percentile, spread
 from tests.db.conftest import Make
 from tests.db.postgres import PROGRAMS, cluster
 from tests.db.studying import Studying
+from tests.servers import ScriptedServer, reply
 from tests.socket_client import Visitor
 from tests.vote_server import AT_ONCE, Killed, kill_rounds, vote_call
 
@@ -37,7 +38,8 @@ ROUNDS = 200
 MOST_MS = 60.0
 """The target for the 95th percentile."""
 VOTES_EACH = round(SECONDS / EVERY)
-WORDS = "My sister and I argued about our mother, and I keep going over what I said to her that evening. " * 3
+SAID = "My sister and I argued about our mother, and I keep going over what I said to her that evening."
+WORDS = "It sounds as if that evening stays with you, and as if she matters a great deal to you. " * 3
 
 
 async def votes() -> list[Row]:
@@ -63,9 +65,14 @@ def _server() -> Iterator[str]:
 
 
 async def _crowd(name: str, url: str) -> list[Row]:
-    with tempfile.TemporaryDirectory(prefix="heard-bench-") as scratch:
+    with (
+        ScriptedServer(reply(WORDS, pause=0.05)) as model,
+        tempfile.TemporaryDirectory(prefix="heard-bench-") as scratch,
+    ):
         models = Path(scratch) / "models.toml"
-        models.write_text('echo = { provider = "echo" }\n', encoding="utf-8")
+        models.write_text(
+            f'talker = {{ provider = "openai", model = "talker", base_url = "{model.base_url}" }}\n', encoding="utf-8"
+        )
         with served(database_url=url, models_file=str(models)) as server:
             times, replies = await _vote_while_replies_stream(server, url)
     label = f"{VOTERS} voters, {name}"
@@ -89,13 +96,14 @@ async def _vote_while_replies_stream(server: Served, url: str) -> tuple[list[flo
     await engine.dispose()
     identity, times = Identity.load(server.data_dir), list[float]()
     replies = [0] * CHATS
-    chats = [asyncio.create_task(_chat(server.url, number, replies)) for number in range(CHATS)]
+    chats: list[asyncio.Task[None]] = []
     try:
-        while not all(replies):  # warm: each has had its first reply
-            await asyncio.sleep(0.1)
-            for chat in chats:
-                if chat.done():
-                    chat.result()
+        for number in range(CHATS):  # one after the other, and each has its first reply before the next one comes
+            chats.append(asyncio.create_task(_chat(server.url, number, replies)))
+            while not replies[number]:
+                await asyncio.sleep(0.1)
+                if chats[number].done():
+                    chats[number].result()
         before = sum(replies)
         limits = httpx.Limits(max_connections=VOTERS, max_keepalive_connections=VOTERS)
         async with httpx.AsyncClient(base_url=server.url, timeout=30, limits=limits) as client:
@@ -124,10 +132,10 @@ async def _voter(client: httpx.AsyncClient, cookie: str, ballots: list[BallotRec
 
 async def _chat(url: str, number: int, replies: list[int]) -> None:
     async with Visitor.agree(url) as visitor, visitor.page(profile="listener") as page:
-        await page.choose(model="echo")
+        await page.choose(model="talker")
         with suppress(asyncio.CancelledError):
             while True:
-                await page.send(WORDS, seconds=120)
+                await page.send(SAID, seconds=120)
                 replies[number] += 1
 
 
