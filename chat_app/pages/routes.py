@@ -235,6 +235,7 @@ def counted(stored: dict[str, Any]) -> list[tuple[str, int]]:
     messages = [message for conversation in conversations for message in conversation["messages"]]
     replies = [message["reply"] for message in messages if message["reply"]]
     drafts = [draft for reply in replies for draft in reply["drafts"]]
+    ballots = [ballot for study in stored["studies"] for ballot in study["ballots"]]
     numbers = [
         ("Your random id, with the day it was made", 1 if stored["participant"] else 0),
         ("Answers to the questions on the first page", len(stored["consents"])),
@@ -244,6 +245,8 @@ def counted(stored: dict[str, Any]) -> list[tuple[str, int]]:
         ("Drafts of replies", len(drafts)),
         ("Scores", sum(1 for draft in drafts if draft["score"])),
         ("Cases flagged on the scorer's page", len(stored["flags"])),
+        ("Ballots that you were given", len(ballots)),
+        ("Your votes", sum(1 for ballot in ballots if ballot["vote"])),
         ("Rows of the chat's history list", sum(len(rows) for rows in stored["page_history"].values())),
     ]
     return [(name, number) for name, number in numbers if number]

@@ -1,7 +1,7 @@
 """`make bench`: the figures of the README, measured on this machine in one run. Takes about ten minutes.
 
 python -m tests.bench                 all of them
-python -m tests.bench start speed     only these: start, speed, card, crowd, scorer, protocol, crisis
+python -m tests.bench start speed     only these: start, speed, card, crowd, scorer, protocol, votes, crisis
 """
 
 import asyncio
@@ -22,8 +22,9 @@ from tests.bench.served import machine, served
 from tests.bench.speed import speed
 from tests.bench.start import start
 from tests.bench.table import HEADINGS, Row
+from tests.bench.votes import votes
 
-PARTS = ("start", "speed", "card", "crowd", "scorer", "protocol", "crisis")
+PARTS = ("start", "speed", "card", "crowd", "scorer", "protocol", "votes", "crisis")
 CASES = Path(__file__).parents[1] / "safety_cases"
 console = Console()
 
@@ -42,6 +43,8 @@ async def measure(parts: list[str]) -> list[Row]:
             new = await asyncio.to_thread(scorer, weights.encoder)
         elif part == "protocol":
             new = await asyncio.to_thread(protocol, weights.encoder)
+        elif part == "votes":
+            new = await votes()
         else:
             with served() as server:
                 if part == "speed":

@@ -50,6 +50,7 @@ class Served:
     data_dir: Path
     log: Path
     model: ScriptedServer
+    pid: int = 0
 
     async def settled(self, want: object, sql: str, *values: str) -> None:
         """Wait until a query gives `want`: the page's history, and a crisis, are written after the page is shown."""
@@ -89,7 +90,7 @@ def serving(folder: Path, **settings: str) -> Iterator[Served]:
             assert process.stdout
             first = process.stdout.readline()
             assert first.startswith(READY), (folder / "log").read_text()
-            yield Served(first.removeprefix(READY).strip(), data, folder / "log", model)
+            yield Served(first.removeprefix(READY).strip(), data, folder / "log", model, process.pid)
         finally:
             process.send_signal(signal.SIGINT)
             process.communicate(timeout=20)
