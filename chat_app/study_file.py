@@ -5,8 +5,10 @@ An unknown key or name is refused with the nearest right one: a study that runs 
 
 import hashlib
 import json
+import secrets
 import tomllib
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal
 
@@ -153,6 +155,15 @@ def definition_of(study: StudyFile) -> tuple[dict[str, Any], str]:
     values = study.model_dump(mode="json")
     text = json.dumps(values, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
     return values, hashlib.sha256(text.encode("utf-8")).hexdigest()
+
+
+def record_of(study: StudyFile, known: StudyRecord | None) -> StudyRecord:
+    """The study as it is stored, `known` being how it is stored now. Without a seed of its own it keeps the one of
+    chance that it was given the first time."""
+    if not study.seed:
+        study = study.model_copy(update={"seed": study_of(known).seed if known else secrets.token_hex(16)})
+    definition, digest = definition_of(study)
+    return StudyRecord(study.id, study.kind, definition, digest, known.created_at if known else datetime.now(UTC))
 
 
 def _sentence(error: ValidationError) -> str:
