@@ -105,8 +105,8 @@ def shown(answer: AnswerRecord, text: str, names: tuple[str, ...]) -> AnswerReco
 
 
 def _assigned(study: StudyFile, answer: AnswerRecord) -> bool | None:
-    """The coin of a trial: from the study's secret seed and what the answer is, so that a second attempt at it keeps its
-    treatment and nobody can tell it in advance."""
+    """The coin of a trial: from the study's secret seed and what the answer is, so that a second attempt at it keeps
+    its treatment and nobody can tell it in advance."""
     if study.auto_improve != "trial":
         return None
     what = f"{answer.item_id}/{answer.source}" if answer.item_id else answer.id
