@@ -98,7 +98,7 @@ def read_items(path: Path, study: StudyFile, specs: Mapping[str, ModelSpec], lim
     if CONTEXT in columns and RESPONSE in columns:
         _check_sources(path.name, [HUMAN], study)
         drafts = _public(_sheet(path, raw, (CONTEXT, RESPONSE), columns), passed)
-    elif "answer" in columns or {"message", "source"} <= set(columns) or len(columns) < LEAST:
+    elif "answer" in columns or {"message", "source"} <= set(columns) or len(columns) < 2:
         sheet = read_sheet(path.name, raw, ("message", "source", "answer"), ("attention",))
         drafts = _long(_whole(sheet), passed)
     elif "message" in columns:
@@ -125,6 +125,8 @@ def read_questions(path: Path, study: StudyFile, limit: int | None = None) -> It
     columns = _first_line(path.name, raw)
     column = next((column for column in QUESTION_COLUMNS if column in columns), None)
     if column is None:
+        if not columns or ";" in columns[0] or "\t" in columns[0]:
+            read_sheet(path.name, raw, ("message",))  # which tells of an empty file or another separator
         raise ItemsError(
             f"{path.name}, line 1: no column message, Context or question. Name the column of messages so."
         )
