@@ -1,6 +1,7 @@
-"""`heard study`, as a person runs it: processes of their own, a real database, a real server that plays the model."""
+"""`heard study` on a real database and a real server that plays the model; what is cut off, as a process of its own."""
 
 import json
+import logging
 import os
 import signal
 import sqlite3
@@ -13,7 +14,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from typer.testing import CliRunner, Result
 
+from chat_app.cli import app
 from chat_app.weights import Weights
 from tests import servers
 from tests.servers import ScriptedServer
@@ -66,25 +69,26 @@ def environment() -> dict[str, str]:
     return os.environ | {"PYTHONPATH": str(ROOT), "HEARD_SAVE_SECONDS": "5"}
 
 
-def heard(folder: Path, *arguments: str | Path, code: int = 0) -> "subprocess.CompletedProcess[str]":
-    done = subprocess.run(
-        [*COMMAND, *map(str, arguments)],
-        cwd=folder,
-        env=environment(),
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
-    assert done.returncode == code, done.stdout + done.stderr
-    assert "Traceback" not in done.stderr
-    return done
+def heard(folder: Path, *arguments: str | Path, code: int = 0) -> Result:
+    """Run `heard study ...` in `folder`, within this process: a process of its own takes seconds to start."""
+    before = Path.cwd()
+    level = logging.getLogger("chat_app").level
+    os.chdir(folder)
+    try:
+        result = CliRunner().invoke(app, ["study", *map(str, arguments)])
+    finally:
+        os.chdir(before)
+        logging.getLogger("chat_app").setLevel(level)
+    status = getattr(result.exception, "exit_status", result.exit_code)
+    assert status == code, (result.output, result.exception)
+    return result
 
 
 def refused(folder: Path, *arguments: str | Path) -> str:
     """The one sentence of a command that is refused."""
-    (line,) = heard(folder, *arguments, code=2).stderr.strip().splitlines()
-    return line
+    sentence = str(heard(folder, *arguments, code=2).exception)
+    assert "\n" not in sentence
+    return sentence
 
 
 def rows(folder: Path, query: str) -> list[tuple[Any, ...]]:
