@@ -239,18 +239,9 @@ def test_failures_are_listed_and_gone_on_with(folder: Path, server: ScriptedServ
     assert rows(folder, "SELECT count(*) FROM answer WHERE status = 'complete' AND error IS NULL") == [(12,)]
 
 
-def test_an_answer_has_at_most_640_tokens_and_its_own_model(folder: Path, server: ScriptedServer) -> None:
-    prompts = folder / "prompts"
-    (prompts / "personas").mkdir(parents=True)
-    for name in ("personas", "strategies"):
-        (prompts / name).mkdir(exist_ok=True)
-        for path in (ROOT / "prompts" / name).glob("*.yaml"):
-            long = path.read_text(encoding="utf-8").replace("max_tokens: 240", "max_tokens: 900")
-            (prompts / name / path.name).write_text(long, encoding="utf-8")
-    (prompts / "guidance.yaml").write_bytes((ROOT / "prompts" / "guidance.yaml").read_bytes())
-    (folder / "settings.toml").write_text('prompts_dir = "prompts"\n', encoding="utf-8")
+def test_an_answer_has_its_personas_bound_and_its_own_model(folder: Path, server: ScriptedServer) -> None:
     heard(folder, "generate", "study.toml", "questions.csv", "--limit", "1")
-    assert [request["max_tokens"] for request in server.requests] == [640, 640]
+    assert [request["max_tokens"] for request in server.requests] == [240, 640]
     assert rows(folder, "SELECT DISTINCT model FROM answer") == [("scripted",)]
 
 
