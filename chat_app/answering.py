@@ -5,6 +5,7 @@ is the arm's own and never another, because a fallback would be judged under the
 """
 
 import random
+from collections.abc import Mapping
 from contextlib import aclosing
 from dataclasses import replace
 
@@ -13,12 +14,13 @@ from chat_app.drafts import Drafts, draft_values
 from chat_app.formatting import formatting_of, words_of_text
 from chat_app.hints import nearest_name
 from chat_app.identity_leak import leaks_in
-from chat_app.records import ModelFailure
+from chat_app.records import ModelFailure, ModelSpec
 from chat_app.services import Services
 from chat_app.study_file import Arm, StudyFile, StudyFileError
 from chat_app.writing import History, write_drafts
 from db.records import DraftRecord, DraftStatus
 from db.study_records import AnswerRecord, AnswerStatus
+from prompts.library import PromptLibrary
 
 MOST_TOKENS = 640
 """Of one answer: the founding study's bound. A persona may set less."""
@@ -66,21 +68,26 @@ async def write_answer(
 
 def check_arms(study: StudyFile, services: Services, arms: tuple[Arm, ...] | None = None) -> None:
     """Raise StudyFileError for the first arm (default: of all the study's) that names something that is not there."""
-    for arm in study.arms if arms is None else arms:
+    check_names(study.id, study.arms if arms is None else arms, services.library, services.models.specs)
+
+
+def check_names(study_id: str, arms: tuple[Arm, ...], library: PromptLibrary, specs: Mapping[str, ModelSpec]) -> None:
+    """`check_arms` for a command that has no services open."""
+    for arm in arms:
         for what, name, known in (
-            ("persona", arm.persona, tuple(services.library.personas)),
-            ("strategy", arm.strategy, tuple(services.library.strategies)),
-            ("model", arm.model, tuple(services.models.specs)),
+            ("persona", arm.persona, tuple(library.personas)),
+            ("strategy", arm.strategy, tuple(library.strategies)),
+            ("model", arm.model, tuple(specs)),
         ):
             if name not in known:
                 raise StudyFileError(
-                    f'study {study.id}, arm {arm.name}: no {what} "{name}". {nearest_name(name, known)}'
+                    f'study {study_id}, arm {arm.name}: no {what} "{name}". {nearest_name(name, known)}'
                 )
 
 
-def model_names(services: Services) -> tuple[str, ...]:
+def model_names(specs: Mapping[str, ModelSpec]) -> tuple[str, ...]:
     """Every name that the configured models go by, for `leaks_in`."""
-    return tuple(name for spec in services.models.specs.values() for name in (spec.id, spec.model, spec.label))
+    return tuple(name for spec in specs.values() for name in (spec.id, spec.model, spec.label))
 
 
 def shown(answer: AnswerRecord, text: str, names: tuple[str, ...]) -> AnswerRecord:
@@ -98,17 +105,18 @@ def shown(answer: AnswerRecord, text: str, names: tuple[str, ...]) -> AnswerReco
 
 
 def _assigned(study: StudyFile, answer: AnswerRecord) -> bool | None:
-    """The coin of a trial. From the answer's own random id, so that a second attempt at it keeps its treatment; with
-    the study's secret seed, so that the id alone does not tell."""
+    """The coin of a trial: from the study's secret seed and what the answer is, so that a second attempt at it keeps
+    its treatment and nobody can tell it in advance."""
     if study.auto_improve != "trial":
         return None
-    return random.Random(f"{study.seed}/improve/{answer.id}").random() < 0.5
+    what = f"{answer.item_id}/{answer.source}" if answer.item_id else answer.id
+    return random.Random(f"{study.seed}/improve/{what}").random() < 0.5
 
 
 def _complete(services: Services, arm: Arm, answer: AnswerRecord, made: Drafts) -> AnswerRecord:
     drafts = made.judged()
     kept = next(draft for draft in drafts if draft.kept)
-    whole = shown(_written(arm, answer, kept, drafts), kept.text, model_names(services))
+    whole = shown(_written(arm, answer, kept, drafts), kept.text, model_names(services.models.specs))
     return replace(whole, score=kept.score, improved=kept.number > 1)
 
 

@@ -8,7 +8,7 @@ import sys
 
 import typer
 
-from chat_app.commands import chat, check, data, models, perturb, prompts, score
+from chat_app.commands import chat, check, data, models, perturb, prompts, score, study
 
 app = typer.Typer(
     help=(
@@ -23,7 +23,7 @@ app = typer.Typer(
 
 for commands in (chat, score, perturb, check, data):  # each of their commands is one of heard's own
     app.add_typer(commands.app)
-for name, group in (("prompts", prompts.app), ("models", models.app)):
+for name, group in (("prompts", prompts.app), ("models", models.app), ("study", study.app)):
     app.add_typer(group, name=name)
 
 

@@ -34,9 +34,10 @@ _TAIL = (
     r"(?! (?:researcher|engineer|company|trainer|developer|specialist|student|expert|team|startup|lab)\b)))"
 )
 _SOFT = r"(?:just|only|actually|really|simply|merely|also|still|after all|of course|in fact|to be honest|technically)"
-_I_AM = rf"\b(?:i am|i'm|im|i was|i've been|i have been)(?:,? {_SOFT},?)* "
+_I_AM = rf"\b(?:i am|i'm|im|i was|i've been|i have been)(?:,? {_SOFT},?){{0,3}} "
 _ADJECTIVES = (
-    r"(?:[a-z-]+ly |(?:advanced|helpful|friendly|empathetic|supportive|powerful|caring|humble|mere|new|text-based) )*"
+    r"(?:[a-z-]+ly |(?:advanced|helpful|friendly|empathetic|supportive|powerful|caring|humble|mere|new|text-based) )"
+    r"{0,4}"
 )
 _LIKENESS = re.compile(
     r"\b(?:like|as if|as though|think|thinks|thought|believe[sd]?|if|that|whether|feel|feels|felt|wish|pretend(?:ed"

@@ -50,8 +50,13 @@ def _checked_defaults(settings: Settings, models: dict[str, object], library: Pr
 
 
 @asynccontextmanager
-async def open_services(settings: Settings, weights: Weights | None = None) -> AsyncIterator[Services]:
+async def open_services(
+    settings: Settings, weights: Weights | None = None, *, serving: bool = True
+) -> AsyncIterator[Services]:
     """Build all parts, migrate the database, and close everything in the end.
+
+    `serving`: this is the chat's own process, so what is unfinished in the database was left by one that died. A
+    command beside a running chat leaves it alone.
 
     Raises SettingsError, ModelsError, PromptFileError, WeightsError, ScorerError or StoreError, each a plain sentence.
     """
@@ -79,8 +84,9 @@ async def open_services(settings: Settings, weights: Weights | None = None) -> A
     studies = StudyStore(database)
     services = Services(settings, store, models, scorer, library, engine, studies)
     try:
-        await store.mark_interrupted()
-        await studies.mark_interrupted()
+        if serving:
+            await store.mark_interrupted()
+            await studies.mark_interrupted()
         yield services
     finally:
         services.scoring.shutdown(wait=False, cancel_futures=True)
