@@ -3,14 +3,13 @@
 The last is the point of `ShownBallot`: it has no field that could carry a source, so that no page can show one.
 """
 
-import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import Enum, auto
 
 from chat_app import safety
-from chat_app.drawing import choose_condition, draw_survey
+from chat_app.drawing import admit, choose_condition, draw_survey, new_seed
 from chat_app.pages.notice import notice
 from chat_app.services import Services
 from chat_app.study_file import StudyFile, study_of
@@ -32,12 +31,10 @@ LEAST_FROM = 3
 """Answers that can be voted for, from which on the least empathetic one is marked too."""
 
 NO_STUDY = "There is no study at this address. Check the link for a missing or an extra letter."
-NOT_LISTED = "This study is for invited people only, and this link carries no id from its list. Use your own link as it is."
 OTHER_LINK = (
     "This browser takes part in this study already, under another link. Open your link in another browser or in a "
     "private window."
 )
-EMPTY = "This study has nothing to judge yet. Please come back later, or tell whoever sent you the link."
 TOO_LONG = "Your answer has {length:,} characters, and {most:,} fit. Please shorten it."
 
 
@@ -167,8 +164,10 @@ class Surveys:
         return Standing(enrolment, await self._studies.ballots_of_person(study.id, participant_id))
 
     async def length(self, study: StudyFile) -> int:
-        """The most messages that a new person is given."""
-        return min(study.items_per_person, len(await self._studies.items(study.id, answers=False)))
+        """The most messages that a new person is given; attention items come on top of the study's own number."""
+        items = await self._studies.items(study.id, answers=False)
+        ordinary = sum(item.attention is None for item in items)
+        return min(study.items_per_person, ordinary) + len(items) - ordinary
 
     async def enrol(self, study: StudyFile, participant_id: str, external: str | None) -> None:
         """Give a person their ballots, once; the second time changes nothing.
@@ -176,17 +175,9 @@ class Surveys:
         Raises Closed (403) when the study is not for them, full or empty.
         """
         items = await self._studies.items(study.id)
-        draw = draw_survey(study, items)
-
-        def drawn(enrolment: EnrolmentRecord, so_far: Mapping[str, int]) -> Sequence[BallotRecord]:
-            ballots = draw(enrolment, so_far)
-            if not ballots:  # within the transaction, so that the person is not bound to an empty survey for ever
-                raise StudyRefused(EMPTY)
-            return ballots
-
-        wanted = EnrolmentRecord(study.id, participant_id, external, None, secrets.randbits(31), datetime.now(UTC))
+        wanted = EnrolmentRecord(study.id, participant_id, external, None, new_seed(), datetime.now(UTC))
         try:
-            await self._studies.enrol(wanted, choose_condition(study), drawn)
+            await self._studies.enrol(wanted, choose_condition(study), draw_survey(study, items))
         except StudyRefused as refused:
             raise Closed(403, "Not open to you", str(refused)) from None
 
@@ -221,8 +212,8 @@ def check_entry(study: StudyFile, external: str | None, standing: Standing | Non
         if external is not None and external != standing.enrolment.external_id:
             raise Closed(409, "Already taking part", OTHER_LINK)
         return
-    if study.allow and external not in study.allow:
-        raise Closed(403, "Not open to you", NOT_LISTED)
+    if sentence := admit(study, external):
+        raise Closed(403, "Not open to you", sentence)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Answers as HTML, for every source in the same way: a small part of Markdown, and nothing that loads, links or runs."""
+"""Answers as HTML, each source in the same way: a small part of Markdown, and nothing that loads, links or runs."""
 
 from typing import Any
 
