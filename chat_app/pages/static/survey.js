@@ -9,6 +9,7 @@
     ? "Mark the most and the least empathetic answer first, or press one of the other buttons."
     : "Mark the most empathetic answer first, or press one of the other buttons.";
   const PATIENCE = 30000; // milliseconds until an answer counts as lost
+  const LONGEST = 30 * 24 * 3600; // seconds; the server takes no more, and a page may stay open for longer
   const save = document.getElementById("save");
   const problem = document.getElementById("problem");
   const reason = document.getElementById("reason");
@@ -22,7 +23,7 @@
 
   // Counted from the first picture: a page that is loaded in a hidden tab has not been shown.
   requestAnimationFrame(() => { since = performance.now(); });
-  const seconds = () => before + (since === null ? 0 : (performance.now() - since) / 1000);
+  const seconds = () => Math.min(LONGEST, before + (since === null ? 0 : (performance.now() - since) / 1000));
 
   const uuid = () => {
     const bytes = crypto.getRandomValues(new Uint8Array(16)); // randomUUID is not there on plain HTTP
