@@ -171,7 +171,7 @@ def survey_routes(services: Services, identity: Identity) -> APIRouter:
             return RedirectResponse(here.onward, 303)
         if here.standing.enrolment.completed_at is None:
             if here.study.open_question:
-                return shown("survey_end.html", study=here.study, total=here.standing.total, closing="", problem=None)
+                return shown("survey_end.html", study=here.study, closing="", problem=None)
             await surveys.close(here.study, here.participant, None)
         return shown("survey_done.html", study=here.study)
 
@@ -198,7 +198,6 @@ def survey_routes(services: Services, identity: Identity) -> APIRouter:
             "survey_end.html",
             status,
             study=here.study,
-            total=here.standing.total,
             closing=closing[: 2 * CLOSING_LIMIT],
             problem=problem,
         )

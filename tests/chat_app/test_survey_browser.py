@@ -185,7 +185,7 @@ async def test_no_byte_before_the_vote_tells_a_source(shop: Served) -> None:
             await page.get_by_label("Why?").fill("calm")
             before = await everything()
             assert f"{number} of 3".encode() in before  # what has heard nothing would find nothing
-            assert number > 1 or b"Crisis help" in before and b"requestAnimationFrame" in before
+            assert number > 1 or (b"Crisis help" in before and b"requestAnimationFrame" in before)
             assert b"content-security-policy" in before
             assert study.found(before) == set()
             sent.clear()
