@@ -26,6 +26,7 @@ from chat_app.live import Hub
 from chat_app.pages.notice import HERE, notice
 from chat_app.pages.routes import OpenChats, page_routes
 from chat_app.pages.scorer_routes import scorer_routes
+from chat_app.pages.survey_routes import survey_routes
 from chat_app.runtime import Runtime, install
 from chat_app.score_line import ScoreLine
 from chat_app.services import Services
@@ -89,6 +90,7 @@ def create_parent(settings: Settings, services: Services, identity: Identity, ch
     app.include_router(page_routes(services, identity, chat.sessions))
     line = ScoreLine(services, chat.writing)
     app.include_router(scorer_routes(services, identity, may_chat, line))
+    app.include_router(survey_routes(services, identity))
     app.include_router(api_routes(services, health.state, line))
     app.include_router(vote_routes(services, identity))
     app.mount("/static", StaticFiles(directory=HERE / "static"))

@@ -4,11 +4,14 @@ The rules of a ballot are in `db/ballots.py`, next to the rows; here the call is
 an HTTP status with their sentence.
 """
 
+import asyncio
 import uuid
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
+from chat_app import safety
 from chat_app.carry_on import carried_on
 from chat_app.score_calls import RefusedCall
 from chat_app.score_json import SCALES
@@ -35,11 +38,15 @@ async def take_vote(services: Services, participant_id: str, payload: Mapping[st
     "desktop") and `request` (UUID of the click: sent again it changes nothing). For a live ballot the reply that
     carries the conversation on is stored in the same transaction.
 
-    Gives {"status": "stored", "changes", "reveal", "sentence"}; `reveal` is None where the study reveals nothing.
+    Gives {"status": "stored", "changes", "reveal", "sentence"}; `reveal` is None where the study reveals nothing. A
+    reason that reads like a crisis is not stored, and then there is `crisis` too: the language for the hand-off.
     Raises RefusedCall with a sentence: 422 for what is no vote, 409 for one that its ballot does not allow, 410 when
     the ballot or the person has been erased, 503 when the database cannot take it now.
     """
     vote = read_vote(participant_id, payload)
+    verdict = await asyncio.to_thread(safety.check, vote.reason or "")  # a long text takes its time
+    if verdict.crisis:
+        vote = replace(vote, reason=None)
     try:
         receipt = await services.studies.vote(vote, await _reply(services, vote))
         reveal = await _reveal(services, receipt.ballot)
@@ -49,7 +56,8 @@ async def take_vote(services: Services, participant_id: str, payload: Mapping[st
         raise RefusedCall(410, str(error)) from None
     except StoreError as error:
         raise RefusedCall(503, f"{error} Your choice is still on the page.") from None
-    return {"status": "stored", "changes": receipt.changes, "reveal": reveal, "sentence": STORED}
+    told = {"status": "stored", "changes": receipt.changes, "reveal": reveal, "sentence": STORED}
+    return told | {"crisis": verdict.language or "en"} if verdict.crisis else told
 
 
 def read_vote(participant_id: str, payload: Mapping[str, Any]) -> VoteRecord:
