@@ -2,7 +2,7 @@
 
 import shutil
 import uuid
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -23,6 +23,7 @@ from db.records import (
     ScoreRecord,
 )
 from db.store import Store
+from tests.db.postgres import cluster
 
 LOCK_SECONDS = 0.3
 """For tests in which a lock is to be waited out."""
@@ -105,6 +106,13 @@ def migrated(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("migrated") / "heard.db"
     upgrade_sync(f"sqlite+aiosqlite:///{path}")
     return path
+
+
+@pytest.fixture(scope="session")
+def server() -> Iterator[str]:
+    """URL of a real PostgreSQL server. Whoever uses it bears the marks of `postgres.NEEDED`."""
+    with cluster() as url:
+        yield url
 
 
 @pytest.fixture
