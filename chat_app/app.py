@@ -25,15 +25,18 @@ from chainlit.types import ThreadDict
 from chainlit.utils import wrap_user_function
 
 from chat_app import choices, panel, reopen, safety, wording
+from chat_app.background import in_background
 from chat_app.ballot_page import entry_id
 from chat_app.ballot_turn import run_ballot_turn
 from chat_app.blind import neutral_persona
 from chat_app.bubble import Bubble
 from chat_app.choices import ChoiceError, Choices, Offer
 from chat_app.data_layer import HeardDataLayer
+from chat_app.element_files import is_uuid
 from chat_app.identity import country_from_headers
 from chat_app.live import LiveTurn
 from chat_app.page import Page
+from chat_app.passing_over import WIDTHS
 from chat_app.records import TurnRequest
 from chat_app.reopen_ballots import ballot_entries
 from chat_app.runtime import current
@@ -64,7 +67,7 @@ _saved: "WeakKeyDictionary[WebsocketSession, Choices]" = WeakKeyDictionary()
 sockets = cast(Any, sio)
 _following: set[tuple[str, str]] = set()
 """(session, reply) pairs that are being drawn, so that no page gets the same token twice."""
-_tasks: set[asyncio.Task[None]] = set()
+_widths: "WeakKeyDictionary[WebsocketSession, str]" = WeakKeyDictionary()
 
 
 def guarded(callback: Callable[P, Awaitable[None]]) -> Callable[P, Coroutine[Any, Any, None]]:
@@ -283,7 +286,7 @@ async def on_message(message: cl.Message) -> None:
     if persona is None:
         # Nobody's voice is needed to refuse, or to hand off.
         persona, why = next(iter(page.services.library.personas.values())), NO_PERSONA
-    if foreign or not _is_uuid(session.thread_id):
+    if foreign or not is_uuid(session.thread_id):
         why = NOT_YOURS
     chosen, services = choices_of(session), page.services
     request = TurnRequest(
@@ -300,7 +303,8 @@ async def on_message(message: cl.Message) -> None:
         threshold=chosen.threshold,
         country=chosen.country,
     )
-    run = partial(run_ballot_turn, study=services.blind) if services.blind else run_turn
+    blind = partial(run_ballot_turn, study=services.blind, width_class=_widths.get(session, "desktop"))
+    run = blind if services.blind else run_turn
     turn = None if why else page.hub.begin(request, partial(run, services=services))
     if turn is None:
         beside = page.hub.beside(request, partial(run_beside, services=services, why=why or wording.BUSY))
@@ -319,6 +323,12 @@ async def on_message(message: cl.Message) -> None:
         )
 
 
+async def on_window_message(data: Any) -> None:
+    """What a ballot says of its page: how wide it is, as a class; for the ballots that get no click."""
+    if isinstance(data, dict) and data.get("heard") == "width" and data.get("width") in WIDTHS:
+        _widths[here()] = data["width"]
+
+
 # Not by Chainlit's decorators. `cl.on_message` wraps the call in a "run" step, which writes the person's words down a
 # second time and hangs the reply below an entry that the history may lack; the others unlock the input when they
 # return, also in the middle of a reply.
@@ -327,6 +337,7 @@ _code.on_message = wrap_user_function(on_message)
 _code.on_chat_start = wrap_user_function(on_chat_start)
 _code.on_chat_resume = wrap_user_function(on_chat_resume)
 _code.on_settings_update = wrap_user_function(on_settings)
+_code.on_window_message = wrap_user_function(on_window_message)
 
 
 async def on_stop(sid: str) -> None:
@@ -375,24 +386,3 @@ async def say(sentence: str) -> None:
     """A sentence of the program itself."""
     said: Any = cl.Message(content=sentence, author=wording.SYSTEM_AUTHOR, metadata={"avatarName": wording.AVATAR})
     await said.send()
-
-
-def in_background(work: Coroutine[Any, Any, None]) -> None:
-    """Run `work` without waiting for it; a fault in it is logged by kind and ends there."""
-
-    async def run() -> None:
-        try:
-            await work
-        except Exception as error:  # noqa: BLE001 - a task's boundary: nobody awaits it
-            log.error("background work failed: %s", type(error).__name__)
-
-    task = asyncio.get_running_loop().create_task(run())
-    _tasks.add(task)
-    task.add_done_callback(_tasks.discard)
-
-
-def _is_uuid(text: str) -> bool:
-    try:
-        return str(uuid.UUID(text)) == text
-    except ValueError:
-        return False

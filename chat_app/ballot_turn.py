@@ -23,6 +23,7 @@ from chat_app.services import Services
 from chat_app.study_file import Arm, StudyFile
 from chat_app.turn import History, close_message, run_answered_by
 from chat_app.wording import NOTHING_ARRIVED
+from db.errors import StudyRefused
 from db.records import MessageRecord, Outcome
 from db.store import StoreError
 from db.study_records import AnswerRecord, AnswerStatus, BallotRecord, EnrolmentRecord
@@ -33,24 +34,35 @@ log = logging.getLogger(__name__)
 
 
 async def run_ballot_turn(
-    request: TurnRequest, services: Services, study: StudyFile, external_id: str | None = None
+    request: TurnRequest,
+    services: Services,
+    study: StudyFile,
+    *,
+    external_id: str | None = None,
+    width_class: str = "desktop",
 ) -> AsyncGenerator[TurnEvent, None]:
     """Answer one message with a ballot of `study`. Closing the generator, or cancelling it, is the Stop button.
 
     Of `request`, persona, strategy and model are not used. `external_id` is the person's id in the link by which they
-    came. Raises nothing that a person could cause: like `run_turn`.
+    came; `width_class` is their page's, one of WIDTHS. Raises nothing that a person could cause, like `run_turn`.
     """
-    answer = partial(_ballot, study=study, external_id=external_id)
+    answer = partial(_ballot, study=study, external_id=external_id, width_class=width_class)
     async with aclosing(run_answered_by(answer, request, services)) as events:
         async for event in events:
             yield event
 
 
 async def _ballot(
-    request: TurnRequest, services: Services, history: History, *, study: StudyFile, external_id: str | None
+    request: TurnRequest,
+    services: Services,
+    history: History,
+    *,
+    study: StudyFile,
+    external_id: str | None,
+    width_class: str,
 ) -> AsyncGenerator[TurnEvent, None]:
     try:
-        folded = await pass_over(services, request.participant_id, request.conversation_id)
+        folded = await pass_over(services, request.participant_id, request.conversation_id, width_class)
         if folded:
             yield BallotsFolded(folded)
             earlier = await services.store.history(request.conversation_id)
@@ -90,11 +102,15 @@ async def _drawn(
 ) -> tuple[BallotRecord, list[AnswerRecord]]:
     """The message's ballot and its answers, still PENDING. Raises StoreError, StudyRefused among them."""
     now = datetime.now(UTC)
+    if refusal := admit(study, external_id):
+        raise StudyRefused(refusal)
     wanted = EnrolmentRecord(study.id, request.participant_id, external_id, None, new_seed(), now)
     place, _ = await services.studies.enrol(wanted, choose_condition(study), lambda *_: ())
     message = MessageRecord(request.message_id, request.conversation_id, request.text, Outcome.PENDING, now)
     ballot = await services.studies.draw_live(
-        study.id, message, draw_live(study, request.participant_id, message.conversation_id, message.id, place.condition)
+        study.id,
+        message,
+        draw_live(study, request.participant_id, message.conversation_id, message.id, place.condition),
     )
     return ballot, await services.studies.answers_of(ballot.id)
 

@@ -120,4 +120,3 @@ def _same_but_order(one: StudyFile, other: StudyFile) -> bool:
     return one.model_copy(update={"arms": arms}) == other.model_copy(
         update={"arms": tuple(sorted(other.arms, key=lambda arm: arm.name))}
     )
-

@@ -16,13 +16,16 @@ from db.errors import StoreGone
 from db.records import ReplyRecord
 from db.study_records import AnswerRecord, BallotRecord, Choice, VoteRecord
 
+WIDTHS = ("phone", "tablet", "desktop")
+"""Classes of a page's width: nothing finer is kept."""
+
 
 async def pass_over(
     services: Services, participant_id: str, conversation_id: str, width_class: str = "desktop"
 ) -> dict[str, Mapping[str, Any]]:
     """Count a conversation's open ballots as skipped; their new props by the entry they stand under.
 
-    `width_class` is "phone", "tablet" or "desktop". Raises StoreError.
+    `width_class` is one of WIDTHS. Raises StoreError.
     """
     folded: dict[str, Mapping[str, Any]] = {}
     for ballot, vote in await services.studies.ballots_of_conversation(conversation_id):

@@ -12,8 +12,8 @@ from typing import Any
 from chat_app import card, safety
 from chat_app.ballot_page import ELEMENT as BALLOT_ELEMENT
 from chat_app.ballot_page import entry_id
-from chat_app.reopen_ballots import BallotEntry
 from chat_app.live import LiveTurn
+from chat_app.reopen_ballots import BallotEntry
 from chat_app.wording import AVATAR, INTERRUPTED, SAFETY_AUTHOR, SYSTEM_AUTHOR, reply_text, stored_text
 from db.records import DraftStatus, MessageRecord, Outcome, ReplyRecord
 
@@ -112,8 +112,8 @@ def with_replies(
     `messages` is what the person wrote, `replies` is by message id, and `names` gives a persona's author name by id. A
     message whose turn died gets a note, unless it is `running`, the id of the one being answered now. A crisis whose
     hand-off the history lost gets it again, with the numbers of `country`. A message in `ballots` has its ballot in the
-    reply's place, by `ballot_author`: the reply that was chosen from it stands on the ballot. Only messages are kept of `steps`: other
-    marks of the page are of no use afterwards.
+    reply's place, by `ballot_author`: the reply that was chosen from it stands on the ballot. Only messages are kept of
+    `steps`: other marks of the page are of no use afterwards.
     """
     ballots = ballots or {}
     replies = {message_id: reply for message_id, reply in replies.items() if message_id not in ballots}

@@ -62,9 +62,7 @@ async def run_turn(request: TurnRequest, services: Services) -> AsyncGenerator[T
             yield event
 
 
-async def run_answered_by(
-    answer: Answer, request: TurnRequest, services: Services
-) -> AsyncGenerator[TurnEvent, None]:
+async def run_answered_by(answer: Answer, request: TurnRequest, services: Services) -> AsyncGenerator[TurnEvent, None]:
     """The way of every message that may be answered: past the crisis check, admitted, stored, and then `answer`."""
     async with aclosing(_door(request, services, partial(_admitted, answer=answer))) as events:
         async for event in events:
@@ -150,7 +148,9 @@ async def _answer(request: TurnRequest, services: Services, history: History) ->
     except Exception:
         # A fault of our own: the turn is closed so that nothing stays half written, and the page tells the person.
         made.end(DraftStatus.BROKEN, "Something went wrong in the program.")
-        await close_message(request, services, Outcome.ANSWERED if made.complete else Outcome.BROKEN, made.reply(request))
+        await close_message(
+            request, services, Outcome.ANSWERED if made.complete else Outcome.BROKEN, made.reply(request)
+        )
         raise
 
     reply = made.reply(request)

@@ -184,7 +184,10 @@ async def vote(session: AsyncSession, cast: VoteRecord, reply: ReplyRecord | Non
 
 
 async def _seen(session: AsyncSession, row: VoteRow, cast: VoteRecord) -> bool:
-    """Whether a vote says nothing new: its click has been here, or it is the stored choice over again."""
+    """Whether a vote says nothing new: its click has been here, or it is the stored choice over again, or it is a skip,
+    which never takes back what has been chosen."""
+    if cast.choice is Choice.SKIPPED:
+        return True
     told = (cast.choice.value, cast.most, cast.least, None if cast.reason is None else clean_text(cast.reason))
     if row.request_id == cast.request_id or (row.choice, row.most, row.least, row.reason) == told:
         return True
