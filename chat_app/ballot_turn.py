@@ -8,15 +8,16 @@ has ended: neither its text nor that it is there, so that speed tells nothing.
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 
-from chat_app.answering import write_answer
+from chat_app.answering import stopped, write_answer
 from chat_app.ballot_page import ballot_props
 from chat_app.drawing import admit, choose_condition, draw_live, new_seed
+from chat_app.drafts import Drafts
 from chat_app.passing_over import pass_over, reply_of
 from chat_app.records import AnswersBegun, BallotReady, BallotsFolded, Failed, Refused, TurnEvent, TurnRequest
 from chat_app.services import Services
@@ -78,16 +79,19 @@ async def _ballot(
         raise
 
     arms = {arm.name: arm for arm in study.arms}
+    made = [Drafts() for _ in drawn]
     begun = [
-        asyncio.ensure_future(_written(services, study, arms[answer.source], request.text, history, answer))
-        for answer in drawn
+        asyncio.ensure_future(_written(services, study, arms[answer.source], request.text, history, answer, drafts))
+        for answer, drafts in zip(drawn, made, strict=True)
     ]
     try:
         yield AnswersBegun(len(begun))
         answers = await asyncio.gather(*begun)
     except (asyncio.CancelledError, GeneratorExit):
         # Shielded: what had arrived is written even if the task is cancelled once more.
-        await asyncio.shield(_stopped(request, services, ballot, drawn, begun))
+        await asyncio.shield(_stopped(request, services, ballot, begun, [
+            partial(stopped, arms[answer.source], answer, drafts) for answer, drafts in zip(drawn, made, strict=True)
+        ]))
         raise
     ending = asyncio.ensure_future(_end(request, services, study, ballot, answers))
     try:
@@ -116,10 +120,16 @@ async def _drawn(
 
 
 async def _written(
-    services: Services, study: StudyFile, arm: Arm, message: str, history: History, answer: AnswerRecord
+    services: Services,
+    study: StudyFile,
+    arm: Arm,
+    message: str,
+    history: History,
+    answer: AnswerRecord,
+    made: Drafts,
 ) -> AnswerRecord:
     try:
-        return await write_answer(services, study, arm, message, history, answer)
+        return await write_answer(services, study, arm, message, history, answer, made)
     except Exception as error:  # noqa: BLE001 - a fault of ours in one answer must not take the others with it
         log.error("an answer could not be written: %s", type(error).__name__)
         return replace(answer, status=AnswerStatus.FAILED, error="Something went wrong in the program.")
@@ -151,16 +161,16 @@ async def _stopped(
     request: TurnRequest,
     services: Services,
     ballot: BallotRecord,
-    drawn: Sequence[AnswerRecord],
     begun: Sequence["asyncio.Future[AnswerRecord]"],
+    cut: Sequence[Callable[[], AnswerRecord]],
 ) -> None:
-    """Store what had arrived. All of it as stopped, whole answers too: who was first must not show."""
+    """Store what had arrived; `cut` gives an answer that was not whole. All of it as stopped, whole answers too: who was first must not show."""
     for task in begun:
         task.cancel()
     ended = await asyncio.gather(*begun, return_exceptions=True)
     answers = [
-        replace(found if isinstance(found, AnswerRecord) else pending, status=AnswerStatus.STOPPED)
-        for pending, found in zip(drawn, ended, strict=True)
+        replace(found, status=AnswerStatus.STOPPED) if isinstance(found, AnswerRecord) else unfinished()
+        for unfinished, found in zip(cut, ended, strict=True)
     ]
     try:
         await services.studies.finish_ballot(ballot.id, answers)

@@ -18,32 +18,20 @@ from chat_app import safety
 from chat_app.drafts import Drafts
 from chat_app.records import (
     CrisisShown,
-    Delta,
-    DraftStarted,
     Failed,
     Finished,
     ModelFailure,
     NotSaved,
     Refused,
-    Scored,
-    Token,
     TurnEvent,
     TurnRequest,
-    Usage,
-    Waiting,
-    Whole,
 )
 from chat_app.services import Services
 from chat_app.text import has_visible, readable
+from chat_app.writing import History, write_drafts
 from db.records import ConversationRecord, DraftStatus, MessageRecord, Outcome, ReplyRecord
 from db.store import StoreError
-from prompts.build import build_prompt
 
-MOST_DRAFTS = 3
-"""The first draft and at most two rewrites."""
-
-History = list[tuple[str, str]]
-"""Earlier (message, reply) pairs, oldest first."""
 Inside = Callable[[TurnRequest, Services], AsyncGenerator[TurnEvent, None]]
 """What happens with a message that is no crisis."""
 Answer = Callable[[TurnRequest, Services, History], AsyncGenerator[TurnEvent, None]]
@@ -129,7 +117,11 @@ async def _answer(request: TurnRequest, services: Services, history: History) ->
     """The drafts of one reply, and its end: stored whole, stored as stopped, or stored as broken."""
     made = Drafts()
     try:
-        async with aclosing(_drafts(request, services, history, made)) as events:
+        floor = request.threshold if request.auto_improve else None
+        written = write_drafts(
+            services, request.persona, request.strategy, request.model, history, request.text, floor, made
+        )
+        async with aclosing(written) as events:
             async for event in events:
                 yield event
     except (asyncio.CancelledError, GeneratorExit):
@@ -154,7 +146,7 @@ async def _answer(request: TurnRequest, services: Services, history: History) ->
         raise
 
     reply = made.reply(request)
-    assert reply is not None  # _drafts ends without an exception only after a whole draft
+    assert reply is not None  # write_drafts ends without an exception only after a whole draft
     closing = asyncio.ensure_future(close_message(request, services, Outcome.ANSWERED, reply))
     try:
         fault = await asyncio.shield(closing)
@@ -165,44 +157,6 @@ async def _answer(request: TurnRequest, services: Services, history: History) ->
     else:
         sentence = f"{fault} The reply stays on this page only and is not in your history."
         yield NotSaved(sentence, reply.kept.text, reply.drafts)
-
-
-async def _drafts(
-    request: TurnRequest, services: Services, history: History, made: Drafts
-) -> AsyncGenerator[TurnEvent, None]:
-    """Generate, score, and write again while the score is low. Fills `made` as it goes: a Stop loses nothing."""
-    guidance: str | None = None
-    for number in range(1, MOST_DRAFTS + 1):
-        prompt = build_prompt(
-            request.persona,
-            request.strategy,
-            history,
-            request.text,
-            guidance=services.library.guidance[guidance] if guidance else None,
-            context_tokens=request.model.context_tokens,
-        )
-        yield DraftStarted(number, guidance)
-        made.begin(request, prompt, number, guidance)
-        async with aclosing(services.models.stream(request.model, prompt)) as stream:
-            async for item in stream:
-                match item:
-                    case Delta(text):
-                        made.add(text)
-                        yield Token(text)
-                    case Waiting():
-                        yield item
-                    case Usage():
-                        made.usage = item
-        made.end(DraftStatus.COMPLETE)
-        yield Whole()
-        score = await asyncio.get_running_loop().run_in_executor(
-            services.scoring, services.scorer.explain, request.text, made.ended[-1].text
-        )
-        made.rate(score)
-        yield Scored(number, score)
-        if not request.auto_improve or score.empathy is None or score.empathy >= request.threshold:
-            return
-        guidance = score.weakest
 
 
 async def _open(request: TurnRequest, services: Services, outcome: Outcome) -> History | str:

@@ -34,7 +34,7 @@ HOMES = {
     "langchain_core": {"chat_app/llm.py", "chat_app/embedded.py", "chat_app/echo.py", "chat_app/runnable.py"},
     "langchain_openai": {"chat_app/llm.py"},
     "langsmith": {"chat_app/llm.py"},
-    "markdown_it": {"scorer/markup.py"},
+    "markdown_it": {"chat_app/formatting.py", "scorer/markup.py"},
     "markupsafe": {"chat_app/pages/notice.py"},
     "numpy": {"scorer/"},
     "onnx": {"scorer/export.py"},
