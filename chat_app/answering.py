@@ -38,8 +38,8 @@ async def write_answer(
 
     `history` holds earlier (message, reply) pairs, oldest first. Times, tokens and score are those of the draft shown;
     every draft is in `drafts` (`chat_app/drafts.py: draft_values`). Nothing is stored here. A cancellation passes
-    through: the caller then has the PENDING `answer` as it was, and for `stopped` the drafts in `made`. Raises StudyFileError for an arm that names no persona,
-    strategy or model there is (see `check_arms`).
+    through: the caller then has the PENDING `answer` as it was, and for `stopped` the drafts in `made`. Raises
+    StudyFileError for an arm that names no persona, strategy or model there is (see `check_arms`).
     """
     check_arms(study, services, (arm,))
     answer = replace(answer, improve_assigned=_assigned(study, answer))

@@ -34,7 +34,7 @@ from chat_app.choices import ChoiceError, Choices, Offer
 from chat_app.data_layer import HeardDataLayer
 from chat_app.element_files import is_uuid
 from chat_app.identity import country_from_headers
-from chat_app.live import LiveTurn
+from chat_app.live import Events, LiveTurn
 from chat_app.page import Page
 from chat_app.passing_over import WIDTHS
 from chat_app.records import TurnRequest
@@ -303,8 +303,9 @@ async def on_message(message: cl.Message) -> None:
         threshold=chosen.threshold,
         country=chosen.country,
     )
-    blind = partial(run_ballot_turn, study=services.blind, width_class=_widths.get(session, "desktop"))
-    run = blind if services.blind else run_turn
+    run: Callable[..., Events] = run_turn
+    if services.blind is not None:
+        run = partial(run_ballot_turn, study=services.blind, width_class=_widths.get(session, "desktop"))
     turn = None if why else page.hub.begin(request, partial(run, services=services))
     if turn is None:
         beside = page.hub.beside(request, partial(run_beside, services=services, why=why or wording.BUSY))

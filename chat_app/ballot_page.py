@@ -5,10 +5,11 @@ source. What a vote reveals is added here, from the tables, and only for a ballo
 """
 
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from chat_app.study_file import StudyFile
+from chat_app.vote_calls import revealed
 from chat_app.wording import shown_text
 from db.records import ReplyRecord
 from db.study_records import LETTERS, AnswerRecord, AnswerStatus, BallotRecord, Choice, VoteRecord
@@ -74,32 +75,15 @@ def ballot_props(
             "least": _letter(vote.least),
             "reason": vote.reason,
         }
-        props["reveal"] = reveal_of(ballot, answers) if study.reveal else None
+        # A skip is no judgement: whoever skipped may still vote, and must not have been told.
+        told = study.reveal and vote.choice is not Choice.SKIPPED
+        props["reveal"] = reveal_of(ballot, answers) if told else None
     return props
 
 
 def reveal_of(ballot: BallotRecord, answers: Sequence[AnswerRecord]) -> list[Props]:
     """Who wrote what: for the eyes of a person who has voted on this ballot, in a study that reveals it."""
-    return [
-        {
-            "letter": LETTERS[slot.position - 1],
-            "source": slot.source,
-            "model": answer.model,
-            "persona": answer.persona,
-            "strategy": answer.strategy,
-            "scores": _scores(answer),
-            "seconds": answer.total_seconds,
-            "improved": answer.improved,
-        }
-        for slot, answer in zip(ballot.slots, answers, strict=True)
-    ]
-
-
-def _scores(answer: AnswerRecord) -> Mapping[str, float | None] | None:
-    score = answer.score
-    if score is None or score.empathy is None:
-        return None
-    return {name: getattr(score, name) for name in ("cognitive", "emotional", "behavioral", "empathy")}
+    return [revealed(slot.position, answer) for slot, answer in zip(ballot.slots, answers, strict=True)]
 
 
 def _standing(

@@ -16,14 +16,15 @@ from functools import partial
 
 from chat_app.answering import stopped, write_answer
 from chat_app.ballot_page import ballot_props
-from chat_app.drawing import admit, choose_condition, draw_live, new_seed
 from chat_app.drafts import Drafts
+from chat_app.drawing import admit, choose_condition, draw_live, new_seed
 from chat_app.passing_over import pass_over, reply_of
 from chat_app.records import AnswersBegun, BallotReady, BallotsFolded, Failed, Refused, TurnEvent, TurnRequest
 from chat_app.services import Services
 from chat_app.study_file import Arm, StudyFile
-from chat_app.turn import History, close_message, run_answered_by
+from chat_app.turn import close_message, run_answered_by
 from chat_app.wording import NOTHING_ARRIVED
+from chat_app.writing import History
 from db.errors import StudyRefused
 from db.records import MessageRecord, Outcome
 from db.store import StoreError
@@ -89,9 +90,18 @@ async def _ballot(
         answers = await asyncio.gather(*begun)
     except (asyncio.CancelledError, GeneratorExit):
         # Shielded: what had arrived is written even if the task is cancelled once more.
-        await asyncio.shield(_stopped(request, services, ballot, begun, [
-            partial(stopped, arms[answer.source], answer, drafts) for answer, drafts in zip(drawn, made, strict=True)
-        ]))
+        await asyncio.shield(
+            _stopped(
+                request,
+                services,
+                ballot,
+                begun,
+                [
+                    partial(stopped, arms[answer.source], answer, drafts)
+                    for answer, drafts in zip(drawn, made, strict=True)
+                ],
+            )
+        )
         raise
     ending = asyncio.ensure_future(_end(request, services, study, ballot, answers))
     try:
@@ -164,7 +174,10 @@ async def _stopped(
     begun: Sequence["asyncio.Future[AnswerRecord]"],
     cut: Sequence[Callable[[], AnswerRecord]],
 ) -> None:
-    """Store what had arrived; `cut` gives an answer that was not whole. All of it as stopped, whole answers too: who was first must not show."""
+    """Store what had arrived; `cut` gives the answers that were not whole.
+
+    All of it as stopped, whole answers too: who was first must not show.
+    """
     for task in begun:
         task.cancel()
     ended = await asyncio.gather(*begun, return_exceptions=True)
