@@ -30,6 +30,7 @@ from chat_app.runtime import Runtime, install
 from chat_app.score_line import ScoreLine
 from chat_app.services import Services
 from chat_app.settings import Settings
+from chat_app.vote_routes import vote_routes
 from db.errors import StoreError
 
 ROOT = Path(__file__).parents[1]
@@ -89,6 +90,7 @@ def create_parent(settings: Settings, services: Services, identity: Identity, ch
     line = ScoreLine(services, chat.writing)
     app.include_router(scorer_routes(services, identity, may_chat, line))
     app.include_router(api_routes(services, health.state, line))
+    app.include_router(vote_routes(services, identity))
     app.mount("/static", StaticFiles(directory=HERE / "static"))
     app.add_exception_handler(HTTPException, _on_http)
     app.add_exception_handler(RequestValidationError, _on_bad_form)

@@ -6,6 +6,7 @@ Who may do what is decided here, next to the rows, so that no route and no page 
 import json
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime
 
 from sqlalchemy import ColumnElement, select, update
@@ -151,6 +152,7 @@ async def vote(session: AsyncSession, cast: VoteRecord, reply: ReplyRecord | Non
     to `vote_change`. Raises VoteRefused with the sentence for the page; StoreGone when the ballot or the person has
     been erased; ValueError for a reply to another message.
     """
+    cast = replace(cast, reason=None if cast.reason is None else clean_text(cast.reason))  # as it will be stored
     # The person's row first, as everywhere: two writers that lock in different orders would wait for each other.
     if await session.get(ParticipantRow, cast.participant_id, with_for_update=True) is None:
         raise StoreGone(ERASED)
@@ -186,9 +188,9 @@ async def vote(session: AsyncSession, cast: VoteRecord, reply: ReplyRecord | Non
 async def _seen(session: AsyncSession, row: VoteRow, cast: VoteRecord) -> bool:
     """Whether a vote says nothing new: its click has been here, or it is the stored choice over again, or it is a skip,
     which never takes back what has been chosen."""
+    told = (cast.choice.value, cast.most, cast.least, cast.reason)
     if cast.choice is Choice.SKIPPED:
         return True
-    told = (cast.choice.value, cast.most, cast.least, None if cast.reason is None else clean_text(cast.reason))
     if row.request_id == cast.request_id or (row.choice, row.most, row.least, row.reason) == told:
         return True
     earlier = select(VoteChangeRow.number).where(

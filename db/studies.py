@@ -256,11 +256,12 @@ async def draw_live(session: AsyncSession, study_id: str, message: MessageRecord
     Raises StoreGone when the study, the message or its writer is not there, StoreDuplicate when the message has a
     ballot, StoreDenied when `drawn` gives a ballot of another person, ValueError when it gives one of another message.
     """
-    owner = await session.scalar(
-        select(ConversationRow.participant_id)
+    written = await session.execute(
+        select(ConversationRow.participant_id, ConversationRow.id)
         .join(MessageRow, MessageRow.conversation_id == ConversationRow.id)
         .where(MessageRow.id == message.id)
     )
+    owner, conversation_id = written.one_or_none() or (None, None)
     if owner is None or await session.get(ParticipantRow, owner, with_for_update=True) is None:
         raise StoreGone
     if await session.get(StudyRow, study_id, with_for_update=_LOCKED) is None:
@@ -274,7 +275,7 @@ async def draw_live(session: AsyncSession, study_id: str, message: MessageRecord
     ballot, answers = drawn(so_far or 0, (last or 0) + 1)
     if ballot.participant_id != owner:
         raise StoreDenied
-    if (ballot.message_id, ballot.conversation_id) != (message.id, message.conversation_id):
+    if (ballot.message_id, ballot.conversation_id) != (message.id, conversation_id):
         raise ValueError("a ballot for another message")
     await draw(session, [ballot], answers)
     return ballot

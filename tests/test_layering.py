@@ -23,6 +23,7 @@ HOMES = {
         "chat_app/pages/routes.py",
         "chat_app/pages/scorer_routes.py",
         "chat_app/server.py",
+        "chat_app/vote_routes.py",
     },
     "filelock": {"chat_app/weights.py"},
     "ftfy": {"scorer/text.py"},

@@ -1,5 +1,5 @@
 // A blind ballot. `props` come from chat_app/ballot_page.py: letters and texts, and after the vote what it reveals.
-import { useEffect, useId, useState } from "react";
+import { useEffect, useId, useRef, useState } from "react";
 import { Markdown } from "@/components/markdown";
 
 // The page draws elements anew now and then: what a person has marked, and what the server has answered, outlives that.
@@ -101,6 +101,7 @@ export default function HeardBallot() {
   const [sending, setSending] = useState(false);
   const [fault, setFault] = useState(null);
   const [again, setAgain] = useState(false);
+  const place = useRef(null);
   const reasonId = useId();
   const titleId = useId();
   const set = (changes) => {
@@ -152,6 +153,10 @@ export default function HeardBallot() {
         kept.done = { vote, stands: said.stands ?? stands, reveal: said.reveal, sentence: said.sentence };
         kept.request = null;
         setAgain(false);
+        setTimeout(() => { // the ballot has become shorter: what was chosen may stand above the window now
+          const start = place.current;
+          if (start && start.getBoundingClientRect().top < 64) start.scrollIntoView({ block: "start" });
+        }, 50);
       } else {
         setFault(said.sentence ?? said.detail ?? NO_ANSWER);
       }
@@ -165,7 +170,7 @@ export default function HeardBallot() {
   const name = `Ballot: answers ${answers[0].letter} to ${answers[answers.length - 1].letter}`;
   if (closed) {
     return (
-      <div className="hb-ballot" role="group" aria-label={name}>
+      <div ref={place} className="hb-ballot" role="group" aria-label={name}>
         {style}
         <p className="hb-note">{closed}</p>
         <Over answers={answers} stands={props.stands} />
@@ -175,14 +180,14 @@ export default function HeardBallot() {
   if (done && !again) {
     const sentence = done.vote.choice === "skipped" ? SAID.skipped : (SAID[done.vote.choice] ?? done.sentence);
     return (
-      <div className="hb-ballot" role="group" aria-label={name}>
+      <div ref={place} className="hb-ballot" role="group" aria-label={name}>
         {style}
         <Over answers={answers} {...done} sentence={sentence} onChange={done.reveal ? null : () => setAgain(true)} />
       </div>
     );
   }
   return (
-    <div className="hb-ballot" role="group" aria-labelledby={titleId}>
+    <div ref={place} className="hb-ballot" role="group" aria-labelledby={titleId}>
       {style}
       <p id={titleId} className="hb-title">
         {least ? "Which answer is the most empathetic, and which the least?" : "Which answer is the most empathetic?"}

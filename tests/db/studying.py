@@ -73,7 +73,9 @@ class Studying:
             SlotRecord(place, answer.id, answer.source, answer.source not in broken, "It did not arrive.")
             for place, answer in enumerate(item.answers, 1)
         )
-        return BallotRecord(self.make.id(), study, person, number, item.id, None, None, 7, 0, None, self.make.now, slots)
+        return BallotRecord(
+            self.make.id(), study, person, number, item.id, None, None, 7, 0, None, self.make.now, slots
+        )
 
     async def survey(
         self, *broken: str, study: str = "blind", sources: Sequence[str] = SOURCES, number: int = 2, **definition: Any

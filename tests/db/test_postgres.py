@@ -19,7 +19,6 @@ from tests.db.postgres import NEEDED
 from tests.db.test_erase import MARK, fill
 from tests.db.test_store import NASTY
 
-
 pytestmark = NEEDED
 
 
