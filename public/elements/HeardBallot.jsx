@@ -81,7 +81,7 @@ function Over({ answers, stands, vote, reveal, sentence, onChange }) {
         </details>
       ))}
       {sentence ? <p className="hb-note" role="status">{sentence}</p> : null}
-      {onChange ? <button type="button" className="hb-quiet" onClick={onChange}>Change my vote</button> : null}
+      {onChange ? <button type="button" className="hb-quiet" onClick={onChange}>{vote?.choice === "skipped" ? "Vote after all" : "Change my vote"}</button> : null}
     </div>
   );
 }
@@ -258,7 +258,7 @@ export default function HeardBallot() {
           {sending ? "Sending…" : "Vote"}
         </button>
         {again ? (
-          <button type="button" className="hb-quiet" disabled={sending} onClick={() => setAgain(false)}>Keep my vote</button>
+          <button type="button" className="hb-quiet" disabled={sending} onClick={() => setAgain(false)}>Leave it as it is</button>
         ) : (
           <button type="button" className="hb-quiet" disabled={sending} onClick={() => send("skipped")}>Skip</button>
         )}

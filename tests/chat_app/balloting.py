@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from tests.chat_app.talking import Served, serving
 from tests.servers import Script, ScriptedServer, reply
@@ -18,10 +19,10 @@ SOURCES = (("persofox", "Reynard Foxglove", "stratoak", "modelzebra"),
 ARMS = ", ".join(f"{persona}/{strategy}/{model}" for persona, _, strategy, model in SOURCES)
 NAMES = tuple(f"{persona}-{strategy}-{model}" for persona, _, strategy, model in SOURCES)
 """What the study calls its arms."""
-SECRETS = tuple(word.lower() for source in SOURCES for word in source) + ("tree plan", "beast no")
+SECRETS = (*(word.lower() for source in SOURCES for word in source), "tree plan", "beast no")
 """What no byte may hold before the vote; the last two are from the strategies' and the models' labels."""
 TEXTS = (
-    "I am so sorry. **That sounds exhausting**, and it makes sense that you feel worn out.\n\nWhat would help most now?",
+    "I am so sorry. **That sounds exhausting**, and it makes sense that you feel worn out.\n\nWhat would help now?",
     "Ok. That happens to people. Try to sleep:\n\n- go to bed early\n- no phone",
     "You carry a lot this week. I am here, and you do not have to sort it all out today.",
 )
@@ -54,7 +55,8 @@ def blind_chat(folder: Path, **settings: str) -> Iterator[Blind]:
     with ExitStack() as stack:
         models = [stack.enter_context(ScriptedServer(reply(text))) for text in TEXTS]
         lines = [
-            f'{name} = {{ provider = "openai", model = "{name}-1", label = "Beast no {n}", base_url = "{model.base_url}" }}\n'
+            f'{name} = {{ provider = "openai", model = "{name}-1", label = "Beast no {n}", '
+            f'base_url = "{model.base_url}" }}\n'
             for n, ((_, _, _, name), model) in enumerate(zip(SOURCES, models, strict=True))
         ]
         (folder / "models.toml").write_text("".join(lines), encoding="utf-8")
@@ -80,7 +82,7 @@ def write_prompts(folder: Path) -> None:
         )
 
 
-def ballot_in(page: SocketPage, turn: Turn) -> dict[str, object]:
+def ballot_in(page: SocketPage, turn: Turn) -> dict[str, Any]:
     """The props of the ballot that answered a message."""
     return page.cards[turn.reply["id"]]
 
