@@ -1,13 +1,14 @@
-"""Blind ballots in a real Chromium: from consent to the vote, the reveal and the rows, and every byte before the vote."""
+"""Blind ballots in a real Chromium: from consent to the vote, the reveal, the rows; every byte before the vote."""
 
 import asyncio
+import itertools
 import json
-from collections.abc import Iterator
-from pathlib import Path
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
-from playwright.async_api import Page, Response, WebSocket, expect
+from playwright.async_api import BrowserContext, Page, Response, WebSocket, expect
 
 from chat_app.weights import Weights
 from tests.browser import NARROW, Console, chromium, contrast, enter, installed, say
@@ -20,11 +21,21 @@ pytestmark = [
     pytest.mark.skipif(not installed(), reason="no Chromium here; install Debian's, or name one by CHROMIUM=/path"),
 ]
 
+expect.set_options(timeout=40_000)
+
 
 @pytest.fixture(scope="module")
 def blind(tmp_path_factory: pytest.TempPathFactory, weights: Weights) -> Iterator[Blind]:
     with blind_chat(tmp_path_factory.mktemp("blind")) as made:
         yield made
+
+
+@asynccontextmanager
+async def patient(viewport: dict[str, int] | None = None, scheme: str = "light") -> AsyncIterator[BrowserContext]:
+    """A browser that waits for a busy machine."""
+    async with chromium(viewport, scheme) as browser:
+        browser.set_default_timeout(90_000)
+        yield browser
 
 
 @pytest.fixture(autouse=True)
@@ -65,7 +76,7 @@ class Wire:
 
 async def balloted(page: Page, ballots: int = 1) -> None:
     """Wait until so many ballots are on the page and the input is unlocked."""
-    await expect(page.locator(".hb-ballot")).to_have_count(ballots, timeout=30_000)
+    await expect(page.locator(".hb-ballot")).to_have_count(ballots)
     await page.wait_for_selector("#stop-button", state="detached")
 
 
@@ -74,7 +85,7 @@ async def mark(page: Page, letter: str, what: str) -> None:
 
 
 async def test_from_consent_to_the_vote_and_on_with_no_name_before_it(blind: Blind) -> None:
-    async with chromium() as browser:
+    async with patient() as browser:
         console, wire = Console(browser.pages[0]), Wire(browser.pages[0])
         page = await enter(browser, blind.served.url, research=True)
         await expect(page.locator("#chat-profiles")).to_have_count(0)
@@ -126,7 +137,7 @@ async def test_from_consent_to_the_vote_and_on_with_no_name_before_it(blind: Bli
 
 
 async def test_a_vote_that_cannot_be_stored_stays_marked(blind: Blind) -> None:
-    async with chromium() as browser:
+    async with patient() as browser:
         page = await enter(browser, blind.served.url)
         await say(page, "My week was too much.")
         await balloted(page)
@@ -134,7 +145,7 @@ async def test_a_vote_that_cannot_be_stored_stays_marked(blind: Blind) -> None:
         await mark(page, "B", "least")
         with locked(blind.served.data_dir) as other:
             await page.get_by_role("button", name="Vote", exact=True).click()
-            await expect(page.get_by_role("alert")).to_contain_text("Your choice is still on the page", timeout=20_000)
+            await expect(page.locator(".hb-fault")).to_contain_text("Your choice is still on the page")
             other.execute("ROLLBACK")
         marked = page.get_by_role("button", name="Answer C is the most empathetic")
         await expect(marked).to_have_attribute("aria-pressed", "true")
@@ -144,7 +155,7 @@ async def test_a_vote_that_cannot_be_stored_stays_marked(blind: Blind) -> None:
 
 
 async def test_two_tabs_vote_on_one_ballot_and_the_later_counts(blind: Blind) -> None:
-    async with chromium() as browser:
+    async with patient() as browser:
         page = await enter(browser, blind.served.url)
         await say(page, "My week was too much.")
         await balloted(page)
@@ -165,13 +176,13 @@ async def test_two_tabs_vote_on_one_ballot_and_the_later_counts(blind: Blind) ->
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 async def test_on_a_phone_the_answers_stand_one_below_the_other(blind: Blind, scheme: str) -> None:
-    async with chromium(NARROW, scheme) as browser:
+    async with patient(NARROW, scheme) as browser:
         page = await enter(browser, blind.served.url)
         await say(page, "My week was too much.")
         await balloted(page)
         boxes = [await box.bounding_box() or {} for box in await page.locator(".hb-answers .hb-answer").all()]
         assert len({box["x"] for box in boxes}) == 1
-        assert all(one["y"] + one["height"] <= two["y"] for one, two in zip(boxes, boxes[1:], strict=False))
+        assert all(one["y"] + one["height"] <= two["y"] for one, two in itertools.pairwise(boxes))
         assert await page.evaluate("document.documentElement.scrollWidth - window.innerWidth") <= 0
         assert await contrast(page, ".hb-answer", ".hb-text p") >= 4.5
         await page.get_by_role("button", name="Skip", exact=True).click()
