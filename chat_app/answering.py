@@ -28,14 +28,20 @@ CRISIS = "The message is a crisis, so no model was asked."
 
 
 async def write_answer(
-    services: Services, study: StudyFile, arm: Arm, message: str, history: History, answer: AnswerRecord
+    services: Services,
+    study: StudyFile,
+    arm: Arm,
+    message: str,
+    history: History,
+    answer: AnswerRecord,
+    made: Drafts | None = None,
 ) -> AnswerRecord:
     """`answer` as it came out: COMPLETE with all its columns, or FAILED with the plain sentence and what had arrived.
 
     `history` holds earlier (message, reply) pairs, oldest first. Times, tokens and score are those of the draft shown;
     every draft is in `drafts` (`chat_app/drafts.py: draft_values`). Nothing is stored here. A cancellation passes
-    through: the caller then has the PENDING `answer` as it was. Raises StudyFileError for an arm that names no persona,
-    strategy or model there is (see `check_arms`).
+    through: the caller then has the PENDING `answer` as it was, and for `stopped` the drafts in `made`. Raises
+    StudyFileError for an arm that names no persona, strategy or model there is (see `check_arms`).
     """
     check_arms(study, services, (arm,))
     answer = replace(answer, improve_assigned=_assigned(study, answer))
@@ -43,7 +49,7 @@ async def write_answer(
         return _failed(arm, answer, Drafts(), CRISIS)
     improve = study.auto_improve == "on" or bool(answer.improve_assigned)
     persona = services.library.personas[arm.persona]
-    made = Drafts()
+    made = Drafts() if made is None else made
     try:
         drafts = write_drafts(
             services,
@@ -64,6 +70,13 @@ async def write_answer(
             return _failed(arm, answer, made, failure.sentence)
         # A rewrite that broke costs nothing: the earlier whole draft stands.
     return _complete(services, arm, answer, made)
+
+
+def stopped(arm: Arm, answer: AnswerRecord, made: Drafts) -> AnswerRecord:
+    """`answer` as it was stopped: nothing of it is shown, and what had arrived is in its drafts."""
+    made.end(DraftStatus.STOPPED)
+    drafts = made.judged()
+    return replace(_written(arm, answer, drafts[-1], drafts) if drafts else answer, status=AnswerStatus.STOPPED)
 
 
 def check_arms(study: StudyFile, services: Services, arms: tuple[Arm, ...] | None = None) -> None:

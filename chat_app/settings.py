@@ -7,7 +7,7 @@ setting that is silently ignored is how a study runs under the wrong condition.
 import os
 import tomllib
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import platformdirs
 from pydantic import Field, ValidationError, field_validator
@@ -63,6 +63,13 @@ class Settings(BaseSettings):
     """Whether a low reply is written again, for a new visitor."""
     auto_improve_threshold: float = Field(default=1.7, ge=1, le=3)
     """Empathy (1..3) under which auto-improve writes a reply again, for a new visitor."""
+    blind_study: str = ""
+    """Live study that answers every message with a blind ballot: the name of a stored one, or the path of its file
+    (TOML), which is then stored at start. Empty: no ballots."""
+    blind_arms: str = ""
+    """The same without a file: two to five "persona/strategy/model", separated by commas."""
+    blind_auto_improve: Literal["off", "on", "trial"] = "off"
+    """With `blind_arms`: whether low answers are written again, never, always, or by chance for each answer."""
     message_limit: int = Field(default=8000, ge=100, le=100_000)
     """Longest message in characters; a longer one is refused with a sentence."""
     first_token_seconds: float = Field(default=60.0, gt=0)

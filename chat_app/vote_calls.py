@@ -49,7 +49,9 @@ async def take_vote(services: Services, participant_id: str, payload: Mapping[st
         vote = replace(vote, reason=None)
     try:
         receipt = await services.studies.vote(vote, await _reply(services, vote))
-        reveal = await _reveal(services, receipt.ballot)
+        # A skip is no judgement: whoever skipped may still vote, and must not have been told.
+        skipped = receipt.vote.choice is Choice.SKIPPED
+        reveal = None if skipped else await _reveal(services, receipt.ballot)
     except VoteRefused as error:
         raise RefusedCall(409, str(error)) from None
     except StoreGone as error:

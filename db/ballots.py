@@ -186,8 +186,11 @@ async def vote(session: AsyncSession, cast: VoteRecord, reply: ReplyRecord | Non
 
 
 async def _seen(session: AsyncSession, row: VoteRow, cast: VoteRecord) -> bool:
-    """Whether a vote says nothing new: its click has been here, or it is the stored choice over again."""
+    """Whether a vote says nothing new: its click has been here, or it is the stored choice over again, or it is a skip,
+    which never takes back what has been chosen."""
     told = (cast.choice.value, cast.most, cast.least, cast.reason)
+    if cast.choice is Choice.SKIPPED:
+        return True
     if row.request_id == cast.request_id or (row.choice, row.most, row.least, row.reason) == told:
         return True
     earlier = select(VoteChangeRow.number).where(
