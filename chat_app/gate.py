@@ -119,7 +119,7 @@ class Doorkeeper:
     origin; elsewhere a program without a browser may leave it out.
     """
 
-    FORMS = ("/consent", "/you/erase", "/scorer", "/scorer/flag")
+    FORMS = ("/consent", "/you/erase", "/scorer", "/scorer/flag", "/results")
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app

@@ -254,7 +254,13 @@ async def _trial(session: AsyncSession, study_id: str) -> list[TrialCount]:
         .subquery()
     )
     found = await session.execute(select(*showings.c, func.count()).group_by(*showings.c))
-    return [TrialCount(row[0], *(bool(value) for value in row[1:7]), row[7], row[8]) for row in found]
+    return [
+        TrialCount(
+            source=row[0], assigned=bool(row[1]), most=bool(row[2]), least=bool(row[3]), least_asked=bool(row[4]),
+            leak=bool(row[5]), failing=bool(row[6]), condition=row[7], showings=row[8],
+        )
+        for row in found
+    ]  # fmt: skip
 
 
 def _cell(values: Sequence[Any]) -> Cell:

@@ -20,6 +20,7 @@ HOMES = {
         "chat_app/api.py",
         "chat_app/card_files.py",
         "chat_app/gate.py",
+        "chat_app/pages/results_routes.py",
         "chat_app/pages/routes.py",
         "chat_app/pages/scorer_routes.py",
         "chat_app/server.py",

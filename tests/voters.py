@@ -50,12 +50,13 @@ async def put(
     casts: Sequence[Cast],
     *,
     study: str = "warm",
-    consents: dict[int, list[tuple[bool, bool]]] = {},
+    consents: dict[int, list[tuple[bool, bool]]] | None = None,
 ) -> Put:
     """Write a study with its items, answers, people, ballots and votes.
 
     `consents` are a person's answers (chat, research) in order; [(True, True)] for those who are not named.
     """
+    consents = consents or {}
     made = Put(study)
     people: list[dict[str, Any]] = []
     rows: dict[type, list[dict[str, Any]]] = {
@@ -87,11 +88,10 @@ async def put(
         if cast.person not in made.people:
             made.people[cast.person] = str(uuid.uuid4())
             people.append({"id": made.people[cast.person], "created_at": NOW})
+            who = made.people[cast.person]
             for chat, research in consents.get(cast.person, [(True, True)]):
                 rows[ConsentRow].append(
-                    dict(
-                        participant_id=made.people[cast.person], version="1", chat=chat, research=research, given_at=NOW
-                    )
+                    dict(participant_id=who, version="1", chat=chat, research=research, given_at=NOW)
                 )
         if cast.assigned is None and cast.item not in items:
             items[cast.item] = f"{study}-{cast.item}"

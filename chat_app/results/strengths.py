@@ -31,7 +31,7 @@ ALONE = (
 
 
 def strengths(cells: Sequence[Cell], cell: Floats, person: Floats, resamples: int = RESAMPLES) -> Strengths:
-    """Fit the votes. `cell` and `person` have an entry for each vote: an index into `cells`, and the person's number."""
+    """Fit the votes. `cell` and `person` hold for each vote an index into `cells` and the person's number."""
     patterns: dict[Pattern, int] = {}
     of_cell = np.full(max(len(cells), 1), -1)
     for number in np.unique(cell):
