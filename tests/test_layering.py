@@ -58,7 +58,7 @@ HOMES = {
         "chat_app/server.py",
     },
     "tenacity": {"chat_app/llm.py", "db/"},
-    "threadpoolctl": {"scorer/"},
+    "threadpoolctl": {"chat_app/results/strengths.py", "scorer/"},
     "tokenizers": {"scorer/encoder.py"},
     "torch": {"scorer/"},
     "typer": {"chat_app/cli.py", "chat_app/commands/"},

@@ -12,7 +12,7 @@ from chat_app.results.shown import interval, odds, odds_interval, percent
 
 LEFT, RIGHT, TOP, ROW = 200, 560, 64, 56
 """Where the scale begins and ends, where the first source stands, and the height of a source; units of the drawing."""
-LONGEST = 26
+LONGEST = 22
 """Characters of a name; a longer one is cut, and whole in the tooltip."""
 
 
