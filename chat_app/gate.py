@@ -121,7 +121,7 @@ class Doorkeeper:
     origin; elsewhere a program without a browser may leave it out.
     """
 
-    FORMS = ("/consent", "/you/erase", "/scorer", "/scorer/flag")
+    FORMS = ("/consent", "/you/erase", "/scorer", "/scorer/flag", "/results")
     FORMS_BELOW = "/survey/"
 
     def __init__(self, app: ASGIApp) -> None:

@@ -24,6 +24,7 @@ from chat_app.health import Health
 from chat_app.identity import Identity
 from chat_app.live import Hub
 from chat_app.pages.notice import HERE, notice
+from chat_app.pages.results_routes import results_routes
 from chat_app.pages.routes import OpenChats, page_routes
 from chat_app.pages.scorer_routes import scorer_routes
 from chat_app.pages.survey_routes import survey_routes
@@ -93,6 +94,7 @@ def create_parent(settings: Settings, services: Services, identity: Identity, ch
     app.include_router(survey_routes(services, identity))
     app.include_router(api_routes(services, health.state, line))
     app.include_router(vote_routes(services, identity))
+    app.include_router(results_routes(services, identity))
     app.mount("/static", StaticFiles(directory=HERE / "static"))
     app.add_exception_handler(HTTPException, _on_http)
     app.add_exception_handler(RequestValidationError, _on_bad_form)

@@ -80,6 +80,9 @@ class Settings(BaseSettings):
     """How long a write waits for a database that another process has locked."""
     secure_cookies: bool = False
     """Set the Secure flag on cookies. Turn on wherever the page is served by TLS."""
+    researcher_token: str = Field(default="", repr=False, pattern=r"^(\S{20,})?$")
+    """Long random text (20 characters or more, no spaces) that opens `/results` to a researcher; empty turns the page
+    off."""
 
     @field_validator("database_url")
     @classmethod
@@ -124,8 +127,8 @@ def load_settings(folder: Path | None = None, *, file: bool = True, **overrides:
         first = error.errors()[0]
         name = str(first["loc"][0]) if first["loc"] else "?"
         source = str(path) if name in values else f"{PREFIX}{name.upper()}"
-        # A database URL can hold a password, so it is never repeated.
-        given = "" if name == "database_url" else f" (got {first.get('input')!r})"
+        # A database URL can hold a password, so it is never repeated; nor is the token.
+        given = "" if name in ("database_url", "researcher_token") else f" (got {first.get('input')!r})"
         raise SettingsError(f"{source}: {name}: {first['msg']}{given}.") from None
 
 

@@ -1,7 +1,10 @@
 """The same store on a real PostgreSQL server, where one is installed: started for these tests, on a socket."""
 
 import asyncio
+from collections import Counter
 from collections.abc import AsyncIterator
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from alembic.autogenerate import compare_metadata
@@ -14,10 +17,14 @@ from db.errors import StoreBusy, StoreError, StoreGone, StoreReadOnly, StoreUnav
 from db.records import HistoryItem, Outcome
 from db.store import Store
 from db.tables import Base
+from db.vote_reads import Cell, read_votes
 from tests.db.conftest import LOCK_SECONDS, PATIENT_SECONDS, Make
 from tests.db.postgres import NEEDED
 from tests.db.test_erase import MARK, fill
 from tests.db.test_store import NASTY
+from tests.voters import Cast, Truth, put, simulate
+
+FEW = Truth({"a": 0.5, "b": 0.0, "c": -0.5}, (0.2, 0.0, 0.0), (0.0, 0.0, 0.1))
 
 pytestmark = NEEDED
 
@@ -149,3 +156,31 @@ async def test_export_and_erase(store: Store, make: Make, engine: AsyncEngine, p
     left = {table: await rows(engine, table) for table in Base.metadata.tables}
     assert {table: number for table, number in left.items() if number} == {"study": 2, "item": 2, "answer": 6}
     assert await store.mark_interrupted() == 0
+
+
+async def test_results_are_those_of_sqlite(engine: AsyncEngine, tmp_path: Path) -> None:
+    casts = [replace(one, leaks=(1,), item=50 + one.item) if n % 9 == 0 else one
+             for n, one in enumerate(simulate(FEW, 20, 6, seed=3, same=0.1))]  # fmt: skip
+    casts += [Cast(n, ("a", "b", "c"), most=1 + n % 2, least=3, item=99, attention="a") for n in range(8)]
+    casts += [Cast(n, ("a", "b"), most=1 + n % 2, assigned=(n % 3 == 0, n % 4 == 0)) for n in range(20)]
+    consents = {1: [(True, False)], 2: [(False, False), (True, True)], 3: []}
+    lite_url = f"sqlite+aiosqlite:///{tmp_path / 'lite.db'}"
+    await upgrade(lite_url)
+    lite = create_engine(lite_url)
+    found = []
+    for each in (engine, lite):
+        await put(each, casts, consents=consents)
+        read = await read_votes(each, "warm", rows=True)
+        numbers = Counter(
+            (read.rows.cells[cell], item) for cell, item in zip(read.rows.cell, read.rows.item, strict=True)
+        )
+        by_cell: Counter[Cell] = Counter()
+        for (cell, _), number in numbers.items():
+            by_cell[cell] += number
+        trial = sorted(read.trial, key=repr)
+        found.append((read.counts, by_cell, trial, len(read.rows.failing)))
+    await lite.dispose()
+    assert found[0] == found[1]
+    assert sum(found[0][0].everybody.values()) == len(casts)
+    assert found[0][2]
+    assert found[0][3]
