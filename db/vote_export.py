@@ -13,15 +13,16 @@ from typing import Any
 from sqlalchemy import Select, String, Text, case, func, literal, select, text, type_coerce, union_all
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
-from sqlalchemy.orm import aliased
 
 from db.columns import JsonList, JsonText
 from db.errors import StoreError, translate
-from db.study_records import LETTERS
+from db.slot_export import ExportSlots
+from db.study_records import StudyKind
 from db.study_tables import AnswerRow, BallotRow, EnrolmentRow, ItemRow, SlotRow, StudyRow, VoteChangeRow, VoteRow
 from db.tables import ConsentRow, ConversationRow, MessageRow
 
 Batch = dict[str, Sequence[Any]]
+Engine = AsyncEngine
 
 BALLOTS = 4000
 """Ballots in one batch."""
@@ -66,42 +67,37 @@ class ExportReader:
 
     async def totals(self) -> list[Total]:
         """People, ballots, votes and changes by study and consent: the exported and the left out."""
-        consent = aliased(ConsentRow)
         newest = select(func.max(ConsentRow.id)).group_by(ConsentRow.participant_id)
-        asked = select(consent.participant_id, consent.chat, consent.research).where(consent.id.in_(newest)).subquery()
+        asked = select(ConsentRow.participant_id, ConsentRow.chat, ConsentRow.research)
+        consent = asked.where(ConsentRow.id.in_(newest)).subquery()
         kind = case(
-            (asked.c.participant_id.is_(None), NEVER_ASKED),
-            (~asked.c.chat, WITHDRAWN),
-            (~asked.c.research, NOT_FOR_RESEARCH),
+            (consent.c.participant_id.is_(None), NEVER_ASKED),
+            (~consent.c.chat, WITHDRAWN),
+            (~consent.c.research, NOT_FOR_RESEARCH),
             else_=ALLOWED,
+        ).label("kind")
+        people = (await self._people()).add_columns(literal(1).label("number"))
+        # Counted by person within an index first: a million rows are not joined to a hundred thousand answers.
+        counted: dict[str, Any] = {"people": people}
+        for name, row in (("ballots", BallotRow), ("votes", VoteRow)):
+            both = (row.study_id, row.participant_id)
+            counted[name] = select(*both, func.count().label("number")).where(self._of_study(both[0])).group_by(*both)
+        changed = select(VoteRow.study_id, VoteRow.participant_id, literal(1).label("number"))
+        counted["changes"] = changed.join(VoteChangeRow, VoteChangeRow.ballot_id == VoteRow.ballot_id).where(
+            self._of_study(VoteRow.study_id)
         )
-        people = self._people().subquery()
         found: dict[tuple[str, str], dict[str, int]] = {}
-        by_person = select(people.c.study_id, kind.label("kind"), func.count())
-        rows = await self._connection.execute(
-            by_person.select_from(people)
-            .outerjoin(asked, asked.c.participant_id == people.c.participant_id)
-            .group_by(people.c.study_id, kind)
-        )
-        for study, consent_kind, number in rows:
-            found[study, consent_kind] = {"people": number, "ballots": 0, "votes": 0, "changes": 0}
-        counts = await self._connection.execute(
-            select(
-                BallotRow.study_id,
-                kind.label("kind"),
-                func.count(),
-                func.count(VoteRow.ballot_id),
-                func.coalesce(func.sum(VoteRow.changes), 0),
+        for name, query in counted.items():
+            part = query.subquery()
+            rows = await self._connection.execute(
+                select(part.c.study_id, kind, func.sum(part.c.number))
+                .select_from(part)
+                .outerjoin(consent, consent.c.participant_id == part.c.participant_id)
+                .group_by(part.c.study_id, kind)
             )
-            .select_from(BallotRow)
-            .outerjoin(VoteRow, VoteRow.ballot_id == BallotRow.id)
-            .outerjoin(asked, asked.c.participant_id == BallotRow.participant_id)
-            .where(self._of_study(BallotRow.study_id))
-            .group_by(BallotRow.study_id, kind)
-        )
-        for study, consent_kind, ballots, votes, changes in counts:
-            found[study, consent_kind] |= {"ballots": ballots, "votes": votes, "changes": int(changes)}
-        return [Total(study, kind, **numbers) for (study, kind), numbers in sorted(found.items())]
+            for study, consent_kind, number in rows:
+                found.setdefault((study, consent_kind), dict.fromkeys(counted, 0))[name] = int(number)
+        return [Total(study, consent_kind, **numbers) for (study, consent_kind), numbers in sorted(found.items())]
 
     async def studies(self) -> AsyncIterator[Batch]:
         """The studies, one row each."""
@@ -116,27 +112,20 @@ class ExportReader:
 
     async def people(self) -> AsyncIterator[Batch]:
         """Everybody in a study, enrolled in it or with ballots of a live one."""
-        people = self._people().subquery()
-        ballots = (
-            select(func.count())
-            .where(BallotRow.study_id == people.c.study_id, BallotRow.participant_id == people.c.participant_id)
-            .scalar_subquery()
-        )
-        votes = (
-            select(func.count())
-            .where(BallotRow.study_id == people.c.study_id, BallotRow.participant_id == people.c.participant_id)
-            .where(VoteRow.ballot_id == BallotRow.id)
-            .scalar_subquery()
-        )
+        people = (await self._people()).subquery()
+        same: dict[str, Any] = {}
+        for name, row in (("ballots", BallotRow), ("votes", VoteRow)):
+            own = (row.study_id == people.c.study_id) & (row.participant_id == people.c.participant_id)
+            same[name] = select(func.count()).select_from(row).where(own).scalar_subquery().label(name)
         columns = (EnrolmentRow.external_id, EnrolmentRow.condition, EnrolmentRow.seed, EnrolmentRow.closing)
+        enrolled = (EnrolmentRow.study_id == people.c.study_id) & (
+            EnrolmentRow.participant_id == people.c.participant_id
+        )
         query = (
             select(people.c.study_id, people.c.participant_id, *columns)
-            .add_columns(_time(EnrolmentRow.started_at), _time(EnrolmentRow.completed_at))
-            .add_columns(ballots.label("ballots"), votes.label("votes"))
-            .outerjoin(
-                EnrolmentRow,
-                (EnrolmentRow.study_id == people.c.study_id) & (EnrolmentRow.participant_id == people.c.participant_id),
-            )
+            .add_columns(_time(EnrolmentRow.started_at), _time(EnrolmentRow.completed_at), *same.values())
+            .select_from(people)
+            .outerjoin(EnrolmentRow, enrolled)
             .where(people.c.participant_id.in_(_allowed()))
             .order_by(*self._in_order(people.c.study_id, people.c.participant_id))
         )
@@ -146,15 +135,17 @@ class ExportReader:
     async def items(self) -> AsyncIterator[Batch]:
         """What was answered: a survey's items, then the messages that people wrote and were given a ballot for."""
         nothing = literal(None, String)
-        of_surveys = select(
-            ItemRow.study_id, ItemRow.id, ItemRow.number, nothing.label("participant_id"),
+        of_surveys: Select[Any] = select(
+            ItemRow.study_id, ItemRow.id, ItemRow.number.label("item_number"), nothing.label("participant_id"),
             nothing.label("conversation_id"), ItemRow.message, ItemRow.attention,
         ).where(self._of_study(ItemRow.study_id))  # fmt: skip
         async for batch in self._stream(of_surveys.order_by(*self._in_order(ItemRow.study_id), ItemRow.number), TEXTS):
             yield batch
+        if not await self._any_live():
+            return
         of_chats = (
             select(
-                BallotRow.study_id, MessageRow.id, type_coerce(None, ItemRow.number.type).label("number"),
+                BallotRow.study_id, MessageRow.id, type_coerce(None, ItemRow.number.type).label("item_number"),
                 BallotRow.participant_id, BallotRow.conversation_id, MessageRow.text.label("message"),
                 nothing.label("attention"),
             )
@@ -175,12 +166,14 @@ class ExportReader:
         )
         async for batch in self._stream(of_surveys, TEXTS):
             yield batch
+        if not await self._any_live():
+            return
         of_chats = (
             select(*_ANSWER, type_coerce(None, ItemRow.number.type).label("item_number"))
             .select_from(BallotRow)
             .join(SlotRow, SlotRow.ballot_id == BallotRow.id)
             .join(AnswerRow, AnswerRow.id == SlotRow.answer_id)
-            .where(AnswerRow.item_id.is_(None), self._of_study(BallotRow.study_id))
+            .where(AnswerRow.item_id.is_(None), BallotRow.item_id.is_(None), self._of_study(BallotRow.study_id))
             .where(BallotRow.participant_id.in_(_allowed()))
             .order_by(*self._by_ballot(), SlotRow.position)
         )
@@ -198,32 +191,28 @@ class ExportReader:
             batches.append(_columns([column.key for column in wanted], rows))
         return batches
 
-    async def ballots(self, *, voted: bool) -> AsyncIterator[Batch]:
-        """Ballots with a vote and all of it, or those without one. Slots are columns: `answer_id_A` .. `reason_E`."""
-        slots = [aliased(SlotRow, name=f"slot_{letter}") for letter in LETTERS]
+    async def ballots(self, *, voted: bool, messages: bool = False) -> AsyncIterator[Batch]:
+        """Ballots with a vote and all of it, or those without one. Slots are columns: `answer_id_A` .. `reason_E`.
+
+        `messages` adds the message that is answered; batches are smaller then.
+        """
         columns: list[Any] = [*_BALLOT, *(_VOTE if voted else ())]
-        for letter, slot in zip(LETTERS, slots, strict=True):
-            columns += [
-                slot.answer_id.label(f"answer_id_{letter}"),
-                slot.votable.label(f"votable_{letter}"),
-                slot.reason.label(f"not_votable_because_{letter}"),
-            ]
-        query = select(*columns).select_from(BallotRow)
-        query = query.outerjoin(VoteRow, VoteRow.ballot_id == BallotRow.id)
-        for number, slot in enumerate(slots, start=1):
-            query = query.outerjoin(slot, (slot.ballot_id == BallotRow.id) & (slot.position == number))
+        query = select(*columns).select_from(BallotRow).outerjoin(VoteRow, VoteRow.ballot_id == BallotRow.id)
         enrolled = (EnrolmentRow.study_id == BallotRow.study_id) & (
             EnrolmentRow.participant_id == BallotRow.participant_id
         )
+        query = query.outerjoin(EnrolmentRow, enrolled).outerjoin(ItemRow, ItemRow.id == BallotRow.item_id)
+        if messages:
+            query = query.add_columns(func.coalesce(ItemRow.message, MessageRow.text).label("message"))
+            query = query.outerjoin(MessageRow, MessageRow.id == BallotRow.message_id)
         query = (
-            query.outerjoin(EnrolmentRow, enrolled)
-            .outerjoin(ItemRow, ItemRow.id == BallotRow.item_id)
-            .where(self._of_study(BallotRow.study_id), BallotRow.participant_id.in_(_allowed()))
+            query.where(self._of_study(BallotRow.study_id), BallotRow.participant_id.in_(_allowed()))
             .where(VoteRow.ballot_id.is_not(None) if voted else VoteRow.ballot_id.is_(None))
             .order_by(*self._by_ballot())
         )
-        async for batch in self._stream(query, BALLOTS):
-            yield batch
+        slots = ExportSlots(self._connection)
+        async for batch in self._stream(query, TEXTS if messages else BALLOTS):
+            yield batch | await slots.columns(batch)
 
     async def changes(self) -> AsyncIterator[Batch]:
         """Votes as they were before they were changed."""
@@ -236,21 +225,25 @@ class ExportReader:
         async for batch in self._stream(query, TEXTS):
             yield batch
 
-    def _people(self) -> Select[Any]:
-        """(study, participant) of everybody enrolled, and of those who have ballots without being enrolled."""
-        enrolled = (EnrolmentRow.study_id == BallotRow.study_id) & (
-            EnrolmentRow.participant_id == BallotRow.participant_id
-        )
+    async def _any_live(self) -> bool:
+        """Whether there is a live study: looking for its messages among a million ballots of surveys takes long."""
+        live = select(StudyRow.id).where(StudyRow.kind == StudyKind.LIVE.value, self._of_study(StudyRow.id)).limit(1)
+        return await self._connection.scalar(live) is not None
+
+    async def _people(self) -> Select[Any]:
+        """(study, participant) of everybody enrolled, and of those with ballots of a live study without joining it."""
+        enrolled: Select[Any] = select(EnrolmentRow.study_id, EnrolmentRow.participant_id)
+        enrolled = enrolled.where(self._of_study(EnrolmentRow.study_id))
+        if not await self._any_live():
+            return enrolled
+        same = (EnrolmentRow.study_id == BallotRow.study_id) & (EnrolmentRow.participant_id == BallotRow.participant_id)
         others = (
             select(BallotRow.study_id, BallotRow.participant_id)
-            .outerjoin(EnrolmentRow, enrolled)
+            .outerjoin(EnrolmentRow, same)
             .where(EnrolmentRow.study_id.is_(None), self._of_study(BallotRow.study_id))
             .distinct()
         )
-        both = union_all(
-            select(EnrolmentRow.study_id, EnrolmentRow.participant_id).where(self._of_study(EnrolmentRow.study_id)),
-            others,
-        ).subquery()
+        both = union_all(enrolled, others).subquery()
         return select(both.c.study_id, both.c.participant_id)
 
     def _of_study(self, column: Any) -> Any:
@@ -265,7 +258,7 @@ class ExportReader:
 
     async def _stream(self, query: Select[Any], size: int) -> AsyncIterator[Batch]:
         failure: StoreError
-        names = [column.key for column in query.selected_columns]
+        names = [str(column.key) for column in query.selected_columns]
         try:
             async with self._connection.stream(query, execution_options={"yield_per": size}) as result:
                 async for rows in result.partitions():
@@ -328,8 +321,8 @@ _BALLOT = [
     ItemRow.number.label("item_number"),
     func.coalesce(BallotRow.item_id, BallotRow.message_id).label("item_id"),
     EnrolmentRow.completed_at.is_not(None).label("completed"),
-    *_raw(BallotRow, "id", "number", "item_id", "message_id", "conversation_id"),
+    *_raw(BallotRow, "id", "number", "item_id", "conversation_id"),
 ]
-_VOTE = _raw(VoteRow, "ballot_id", "study_id", "participant_id", "request_id", "sources", "unvotable", "leaks",
+_VOTE = _raw(VoteRow, "ballot_id", "study_id", "participant_id", "request_id", "leaks",
              "attention", "condition")  # fmt: skip
 _CHANGE = _raw(VoteChangeRow, "request_id")

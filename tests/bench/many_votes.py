@@ -1,9 +1,10 @@
-"""A survey with as many synthetic votes as one likes, written by INSERT .. SELECT within the database: for figures only.
+"""A survey with as many synthetic votes as one likes, written by INSERT .. SELECT in the database: for figures only.
 
 100 items with five answers each; every person gets ten of them. Nine votes in ten are ranked, with a leaning to the
 sources in their order; the others are "same", "none" or "skipped". Every third has a reason. Nothing in it is random:
 the same arguments give the same rows.
 """
+# ruff: noqa: S608 - every part of these statements stands in this file
 
 import json
 import sqlite3
@@ -64,7 +65,7 @@ _STATEMENTS = (
     f"""INSERT INTO study (id, kind, definition, definition_sha256, created_at)
         VALUES ('{STUDY}', 'survey', '{_DEFINITION}', '{"d" * 64}', {_TIME.format(0)})""",
     f"""INSERT INTO item (id, study_id, number, message, attention) {_UP_TO.format(ITEMS)}
-        SELECT {_id("1111", "i")}, '{STUDY}', i + 1, 'Question ' || i || ': nobody at home speaks to me.', NULL FROM n""",
+        SELECT {_id("1111", "i")}, '{STUDY}', i + 1, 'Question ' || i || ': nobody at home speaks.', NULL FROM n""",
     f"""INSERT INTO answer (id, study_id, item_id, source, created_at, text, status, human, persona, strategy, model,
             parameters, prompt_sha256, first_token_seconds, total_seconds, prompt_tokens, completion_tokens, improved,
             drafts, characters, words, formatting, leak, score_status, score_cognitive, score_emotional,
@@ -82,8 +83,8 @@ _STATEMENTS = (
         SELECT {_id("3333", "i")}, {_TIME.format("i")} FROM n""",
     f"""INSERT INTO consent (participant_id, version, chat, research, given_at) {_UP_TO.format(":people")}
         SELECT {_id("3333", "i")}, '1', 1, 1, {_TIME.format("i")} FROM n""",
-    f"""INSERT INTO enrolment (study_id, participant_id, external_id, condition, seed, started_at, completed_at, closing)
-        {_UP_TO.format(":people")}
+    f"""INSERT INTO enrolment (study_id, participant_id, external_id, condition, seed, started_at, completed_at,
+            closing) {_UP_TO.format(":people")}
         SELECT '{STUDY}', {_id("3333", "i")}, 'pid-' || i, NULL, i, {_TIME.format("i")}, {_TIME.format("i + 900")},
             'The warm ones.' FROM n""",
     f"""INSERT INTO ballot (id, study_id, participant_id, number, item_id, order_seed, order_row, drawn_at)
