@@ -1,7 +1,7 @@
 """`make bench`: the figures of the README, measured on this machine in one run. Takes about ten minutes.
 
 python -m tests.bench                 all of them
-python -m tests.bench start speed     only these: start, speed, card, crowd, scorer, protocol, crisis
+python -m tests.bench start speed     only these: start, speed, card, crowd, scorer, protocol, export, crisis
 """
 
 import asyncio
@@ -16,6 +16,7 @@ from chat_app.settings import Settings
 from chat_app.weights import ensure_weights
 from tests.bench.card import card
 from tests.bench.crowd import crowd
+from tests.bench.export import export
 from tests.bench.protocol import protocol
 from tests.bench.scorer import scorer
 from tests.bench.served import machine, served
@@ -23,7 +24,7 @@ from tests.bench.speed import speed
 from tests.bench.start import start
 from tests.bench.table import HEADINGS, Row
 
-PARTS = ("start", "speed", "card", "crowd", "scorer", "protocol", "crisis")
+PARTS = ("start", "speed", "card", "crowd", "scorer", "protocol", "export", "crisis")
 CASES = Path(__file__).parents[1] / "safety_cases"
 console = Console()
 
@@ -40,6 +41,8 @@ async def measure(parts: list[str]) -> list[Row]:
             new = await card()
         elif part == "scorer":
             new = await asyncio.to_thread(scorer, weights.encoder)
+        elif part == "export":
+            new = await asyncio.to_thread(export)
         elif part == "protocol":
             new = await asyncio.to_thread(protocol, weights.encoder)
         else:

@@ -15,7 +15,9 @@ from typing import Any
 
 import pyarrow.parquet
 import pytest
+from typer.testing import CliRunner
 
+from chat_app.commands.export import app
 from chat_app.export_columns import tables
 from db.records import ConsentRecord
 from db.store import Store
@@ -152,13 +154,14 @@ async def filled(store: Store) -> Store:
 
 
 def run(url: str, *arguments: str | Path, status: int = 0) -> str:
-    """The command as a person runs it; gives what it says."""
-    done = subprocess.run(
-        [*RUN, *arguments], env=_environment(url), capture_output=True, text=True, timeout=120, check=False
-    )
-    assert done.returncode == status, done.stderr
-    assert "Traceback" not in done.stderr
-    return done.stdout + done.stderr
+    """The command, in this process; gives what it says, or the sentence it is refused with."""
+    result = CliRunner(env=_environment(url)).invoke(app, [str(argument) for argument in arguments])
+    if status:
+        assert getattr(result.exception, "exit_status", None) == status, result.exception
+        return str(result.exception)
+    if result.exception:
+        raise result.exception
+    return result.output
 
 
 def _environment(url: str) -> dict[str, str]:
