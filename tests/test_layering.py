@@ -45,6 +45,7 @@ HOMES = {
     "onnxruntime": {"scorer/encoder.py"},
     "openai": {"chat_app/failures.py"},
     "platformdirs": {"chat_app/settings.py"},
+    "pyarrow": {"chat_app/export_cells.py", "chat_app/export_files.py", "chat_app/export_rows.py"},
     "pydantic": {"chat_app/embedded.py", "chat_app/llm.py", "chat_app/settings.py", "chat_app/study_file.py"},
     "pydantic_settings": {"chat_app/settings.py"},
     "rich": {"chat_app/commands/", "chat_app/weights.py"},

@@ -1,5 +1,5 @@
-"""`heard db upgrade`, `heard export`, `heard erase` and `heard data flags`: the database, one person's data, and what
-research may read."""
+"""`heard db upgrade`, `heard data person`, `heard erase` and `heard data flags`: the database, one
+person's data, and flags."""
 
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -16,7 +16,7 @@ Result = TypeVar("Result")
 app = typer.Typer()
 db_app = typer.Typer(help="The database itself.", no_args_is_help=True)
 app.add_typer(db_app, name="db")
-data_app = typer.Typer(help="What research may read.", no_args_is_help=True)
+data_app = typer.Typer(help="One person's data, and the cases that were flagged.", no_args_is_help=True)
 app.add_typer(data_app, name="data")
 
 Participant = Annotated[str, typer.Argument(help="The participant's id, as the page /you shows it.")]
@@ -40,8 +40,8 @@ def upgrade() -> None:
     typer.echo(f"The database is up to date: {address(settings.database)}")
 
 
-@app.command()
-def export(participant: Participant, out: Out = None) -> None:
+@data_app.command()
+def person(participant: Participant, out: Out = None) -> None:
     """Write everything stored about one person as JSON."""
     import json
 

@@ -1,7 +1,7 @@
 """`make bench`: the figures of the README, measured on this machine in one run. Takes about ten minutes.
 
 python -m tests.bench                 all of them
-python -m tests.bench start speed     only these: start, speed, card, crowd, scorer, protocol, votes, results, crisis
+python -m tests.bench start speed     only these: start, speed, card, crowd, scorer, protocol, votes, results, export, crisis
 """
 
 import asyncio
@@ -16,6 +16,7 @@ from chat_app.settings import Settings
 from chat_app.weights import ensure_weights
 from tests.bench.card import card
 from tests.bench.crowd import crowd
+from tests.bench.export import export
 from tests.bench.protocol import protocol
 from tests.bench.results import results
 from tests.bench.scorer import scorer
@@ -25,7 +26,7 @@ from tests.bench.start import start
 from tests.bench.table import HEADINGS, Row
 from tests.bench.votes import votes
 
-PARTS = ("start", "speed", "card", "crowd", "scorer", "protocol", "votes", "results", "crisis")
+PARTS = ("start", "speed", "card", "crowd", "scorer", "protocol", "votes", "results", "export", "crisis")
 CASES = Path(__file__).parents[1] / "safety_cases"
 console = Console()
 
@@ -44,6 +45,8 @@ async def measure(parts: list[str]) -> list[Row]:
             new = await asyncio.to_thread(scorer, weights.encoder)
         elif part == "results":
             new = await results()
+        elif part == "export":
+            new = await asyncio.to_thread(export)
         elif part == "protocol":
             new = await asyncio.to_thread(protocol, weights.encoder)
         elif part == "votes":

@@ -1,4 +1,4 @@
-"""`heard db upgrade`, `heard export`, `heard erase`, `heard data flags` on a database in a fresh folder."""
+"""`heard db upgrade`, `heard data person`, `heard erase`, `heard data flags` on a database in a fresh folder."""
 
 import asyncio
 import csv
@@ -81,20 +81,21 @@ def test_upgrade_does_not_show_a_password(monkeypatch: pytest.MonkeyPatch) -> No
 def test_export_to_a_file_and_to_the_terminal(folder: Path) -> None:
     thread = fill(folder)
     out = folder / "me.json"
-    assert run("export", PERSON, "--out", str(out)).exit_code == 0
+    assert run("data", "person", PERSON, "--out", str(out)).exit_code == 0
     assert out.stat().st_mode & 0o077 == 0
     stored = json.loads(out.read_text(encoding="utf-8"))
     assert stored["conversations"][0]["id"] == thread
     assert stored["conversations"][0]["messages"][0]["text"] == WORDS
-    shown = json.loads(run("export", PERSON).output)
+    shown = json.loads(run("data", "person", PERSON).output)
     assert shown | {"exported_at": ""} == stored | {"exported_at": ""}
 
 
 def test_what_cannot_be_exported(folder: Path) -> None:
-    assert "nobody" in refused("export", "nobody")
+    assert "nobody" in refused("data", "person", "nobody")
     fill(folder)
-    assert "Choose another file" in refused("export", PERSON, "--out", str(folder / "no" / "such" / "folder.json"))
-    assert refused("export", "'; DROP TABLE participant; --").startswith("Nothing is stored")
+    out = str(folder / "no" / "such" / "folder.json")
+    assert "Choose another file" in refused("data", "person", PERSON, "--out", out)
+    assert refused("data", "person", "'; DROP TABLE participant; --").startswith("Nothing is stored")
 
 
 def test_erase_takes_rows_and_files(folder: Path) -> None:

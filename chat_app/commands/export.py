@@ -1,0 +1,62 @@
+"""`heard export`: studies and their votes as CSV and Parquet, for research."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+app = typer.Typer()
+
+
+@app.command()
+def export(
+    out: Annotated[Path, typer.Option(help="Folder to make.")],
+    study: Annotated[str | None, typer.Argument(help="The study's id.", show_default=False)] = None,
+    every: Annotated[bool, typer.Option("--all", help="Every study, in the same tables.")] = False,
+    texts: Annotated[
+        bool,
+        typer.Option("--texts", help="Repeat messages, reasons and answers in the votes' tables. The files get large."),
+    ] = False,
+    with_external_ids: Annotated[
+        bool,
+        typer.Option(
+            "--with-external-ids",
+            help="Add the recruiting platform's ids of people. They are personal data: leave them out if you can.",
+        ),
+    ] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace an earlier export in that folder.")] = False,
+) -> None:
+    """Write a study's votes as CSV and Parquet, long and wide, with a codebook and a manifest.
+
+    Only people are in it whose newest answer to the notice allows the chat and research.
+    """
+    import asyncio
+
+    from chat_app.export_folder import ExportError
+
+    if (study is None) != every:
+        raise ExportError("Name one study, or give --all for every one of them.")
+    manifest = asyncio.run(_run(study, out, texts=texts, external_ids=with_external_ids, force=force))
+    for name, rows in manifest["rows"].items():
+        typer.echo(f"{name:<14}{rows:>10}")
+    left_out = sum(kind["people"] for counts in manifest["studies"].values() for kind in counts["left_out"].values())
+    if left_out:
+        typer.echo(f"Left out: {left_out} people who do not allow research. The manifest counts them.")
+    typer.echo(f"Written to {out}")
+
+
+async def _run(study: str | None, out: Path, *, texts: bool, external_ids: bool, force: bool) -> dict[str, Any]:
+    from chat_app.commands.progress import Progress
+    from chat_app.research_export import Wanted, export_study
+    from chat_app.settings import load_settings
+    from db.engine import create_engine, upgrade
+
+    settings = load_settings()
+    await upgrade(settings.database)
+    engine = create_engine(settings.database, lock_seconds=settings.save_seconds)
+    try:
+        with Progress() as tell:
+            wanted = Wanted(study, external_ids=external_ids, texts=texts)
+            return await export_study(engine, wanted, out, force=force, tell=tell)
+    finally:
+        await engine.dispose()

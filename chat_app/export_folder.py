@@ -1,0 +1,126 @@
+"""A folder that appears whole or not at all: filled beside its place under a hidden name, then renamed."""
+
+import fcntl
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+MANIFEST = "manifest.json"
+FORMAT = "heard export"
+"""Value of "format" in a manifest, by which an earlier export is known."""
+
+
+class ExportError(Exception):
+    """An export that cannot be made; `str()` says why and names the next step."""
+
+    exit_status = 2
+
+
+@contextmanager
+def new_folder(out: Path, *, force: bool) -> Iterator[Path]:
+    """A folder to fill, which takes the place of `out` when the block ends well and is deleted when it does not.
+
+    `out` may be missing, empty or, with `force`, an earlier export with nothing else in it. Raises ExportError.
+    """
+    out = out.resolve()
+    check_place(out, force=force)
+    try:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        _sweep(out)
+        partial = Path(tempfile.mkdtemp(prefix=_prefix(out), dir=out.parent))
+    except OSError as error:
+        raise ExportError(f"Cannot write beside {out} ({error.strerror}). Choose another folder with --out.") from None
+    lock = os.open(partial, os.O_RDONLY)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        try:
+            yield partial
+            check_place(out, force=force)  # somebody may have put something there meanwhile
+            _replace(out, partial)
+        except OSError as error:
+            raise ExportError(
+                f"The export could not be written ({error.strerror}). What was at {out} before is still there."
+            ) from None
+        finally:
+            shutil.rmtree(partial, ignore_errors=True)
+    finally:
+        os.close(lock)
+
+
+def check_place(out: Path, *, force: bool) -> None:
+    """Raises ExportError when `out` holds something that an export must not replace."""
+    try:
+        there = {path.name for path in out.iterdir()}
+    except FileNotFoundError:
+        return
+    except NotADirectoryError:
+        raise ExportError(f"{out} is a file. Choose a folder with --out.") from None
+    except OSError as error:
+        raise ExportError(f"{out} cannot be read ({error.strerror}). Choose another folder with --out.") from None
+    if not there:
+        return
+    written = _written(out)
+    if written is None:
+        raise ExportError(f"{out} is not empty and is no earlier export. Choose another folder with --out.")
+    if others := sorted(there - written):
+        raise ExportError(
+            f"{out} is an earlier export, but {others[0]} in it is not part of that. Move it away, or choose another "
+            "folder with --out."
+        )
+    if not force:
+        raise ExportError(f"{out} holds an earlier export. Add --force to replace it, or choose another folder.")
+
+
+def _written(out: Path) -> set[str] | None:
+    """Names of the files of an earlier export with its manifest; None when `out` is no export."""
+    try:
+        manifest = json.loads((out / MANIFEST).read_text(encoding="utf-8"))
+        if manifest["format"] != FORMAT:
+            return None
+        return {MANIFEST, *(file["name"] for file in manifest["files"])}
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def _replace(out: Path, partial: Path) -> None:
+    old = partial.with_name(partial.name + ".old")
+    if out.exists():
+        out.rename(old)
+    try:
+        partial.rename(out)
+    except OSError:
+        if old.exists():
+            old.rename(out)
+        raise
+    shutil.rmtree(old, ignore_errors=True)
+
+
+def _prefix(out: Path) -> str:
+    return f".{out.name}.partial-"
+
+
+def _sweep(out: Path) -> None:
+    """Delete what killed exports to the same place have left; one that still runs holds its lock."""
+    for left in out.parent.glob(f"{_glob_safe(_prefix(out))}*"):
+        if left.name.endswith(".old"):  # killed between two renames: this is the export that was there before
+            if not out.exists():
+                left.rename(out)
+            else:
+                shutil.rmtree(left, ignore_errors=True)
+            continue
+        handle = os.open(left, os.O_RDONLY)
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            continue
+        finally:
+            os.close(handle)
+        shutil.rmtree(left, ignore_errors=True)
+
+
+def _glob_safe(name: str) -> str:
+    return "".join(f"[{letter}]" if letter in "*?[" else letter for letter in name)

@@ -1,0 +1,328 @@
+"""What research may read of studies and votes, in batches of columns and from one snapshot of the database.
+
+Only people whose newest answer to the notice allows the chat and research are in it; what was left out is counted. A
+batch is a dict from a column's name to its values, one for each row. Times come as the driver gives them: aware
+datetimes, or SQLite's texts in UTC.
+"""
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Select, String, Text, case, func, literal, select, text, type_coerce, union_all
+from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
+
+from db.columns import JsonList, JsonText
+from db.errors import StoreError, translate
+from db.slot_export import ExportSlots
+from db.study_records import StudyKind
+from db.study_tables import AnswerRow, BallotRow, EnrolmentRow, ItemRow, SlotRow, StudyRow, VoteChangeRow, VoteRow
+from db.tables import ConsentRow, ConversationRow, MessageRow
+
+Batch = dict[str, Sequence[Any]]
+Engine = AsyncEngine
+
+BALLOTS = 4000
+"""Ballots in one batch."""
+TEXTS = 500
+"""Rows in a batch whose rows hold long texts."""
+IDS = 5000
+"""Answers asked for by one statement."""
+
+ALLOWED = "exported"
+NEVER_ASKED, WITHDRAWN, NOT_FOR_RESEARCH = "never_consented", "withdrawn", "chat_but_not_research"
+"""Why a person is left out: no answer to the notice is stored; the newest one allows nothing; or the chat alone."""
+
+
+@dataclass(frozen=True, slots=True)
+class Total:
+    """People, ballots and votes of one study and one kind of consent."""
+
+    study: str
+    consent: str
+    """ALLOWED, or why these are left out."""
+    people: int
+    ballots: int
+    votes: int
+    changes: int
+
+
+class ExportReader:
+    """Reads of one export, all of the same snapshot. `study` None means every study. Any of them raises StoreError."""
+
+    def __init__(self, connection: AsyncConnection, study: str | None) -> None:
+        self._connection = connection
+        self._study = study
+        self._on_postgres = connection.dialect.name == "postgresql"
+
+    async def revision(self) -> str:
+        """Revision of the database's tables."""
+        return str(await self._connection.scalar(text("SELECT version_num FROM alembic_version")))
+
+    async def study_ids(self) -> list[str]:
+        """Every study there is, whichever was asked for."""
+        return list(await self._connection.scalars(select(StudyRow.id).order_by(*self._in_order(StudyRow.id))))
+
+    async def totals(self) -> list[Total]:
+        """People, ballots, votes and changes by study and consent: the exported and the left out."""
+        newest = select(func.max(ConsentRow.id)).group_by(ConsentRow.participant_id)
+        asked = select(ConsentRow.participant_id, ConsentRow.chat, ConsentRow.research)
+        consent = asked.where(ConsentRow.id.in_(newest)).subquery()
+        kind = case(
+            (consent.c.participant_id.is_(None), NEVER_ASKED),
+            (~consent.c.chat, WITHDRAWN),
+            (~consent.c.research, NOT_FOR_RESEARCH),
+            else_=ALLOWED,
+        ).label("kind")
+        people = (await self._people()).add_columns(literal(1).label("number"))
+        # Counted by person within an index first: a million rows are not joined to a hundred thousand answers.
+        counted: dict[str, Any] = {"people": people}
+        for name, row in (("ballots", BallotRow), ("votes", VoteRow)):
+            both = (row.study_id, row.participant_id)
+            counted[name] = select(*both, func.count().label("number")).where(self._of_study(both[0])).group_by(*both)
+        changed = select(VoteRow.study_id, VoteRow.participant_id, literal(1).label("number"))
+        counted["changes"] = changed.join(VoteChangeRow, VoteChangeRow.ballot_id == VoteRow.ballot_id).where(
+            self._of_study(VoteRow.study_id)
+        )
+        found: dict[tuple[str, str], dict[str, int]] = {}
+        for name, query in counted.items():
+            part = query.subquery()
+            rows = await self._connection.execute(
+                select(part.c.study_id, kind, func.sum(part.c.number))
+                .select_from(part)
+                .outerjoin(consent, consent.c.participant_id == part.c.participant_id)
+                .group_by(part.c.study_id, kind)
+            )
+            for study, consent_kind, number in rows:
+                found.setdefault((study, consent_kind), dict.fromkeys(counted, 0))[name] = int(number)
+        return [Total(study, consent_kind, **numbers) for (study, consent_kind), numbers in sorted(found.items())]
+
+    async def studies(self) -> AsyncIterator[Batch]:
+        """The studies, one row each."""
+        definition = type_coerce(StudyRow.definition, Text).label("definition")
+        query = (
+            select(StudyRow.id, StudyRow.kind, definition, StudyRow.definition_sha256, _time(StudyRow.created_at))
+            .where(self._of_study(StudyRow.id))
+            .order_by(*self._in_order(StudyRow.id))
+        )
+        async for batch in self._stream(query, TEXTS):
+            yield batch
+
+    async def people(self) -> AsyncIterator[Batch]:
+        """Everybody in a study, enrolled in it or with ballots of a live one."""
+        people = (await self._people()).subquery()
+        same: dict[str, Any] = {}
+        for name, row in (("ballots", BallotRow), ("votes", VoteRow)):
+            own = (row.study_id == people.c.study_id) & (row.participant_id == people.c.participant_id)
+            same[name] = select(func.count()).select_from(row).where(own).scalar_subquery().label(name)
+        columns = (EnrolmentRow.external_id, EnrolmentRow.condition, EnrolmentRow.seed, EnrolmentRow.closing)
+        enrolled = (EnrolmentRow.study_id == people.c.study_id) & (
+            EnrolmentRow.participant_id == people.c.participant_id
+        )
+        query = (
+            select(people.c.study_id, people.c.participant_id, *columns)
+            .add_columns(_time(EnrolmentRow.started_at), _time(EnrolmentRow.completed_at), *same.values())
+            .select_from(people)
+            .outerjoin(EnrolmentRow, enrolled)
+            .where(people.c.participant_id.in_(_allowed()))
+            .order_by(*self._in_order(people.c.study_id, people.c.participant_id))
+        )
+        async for batch in self._stream(query, TEXTS):
+            yield batch
+
+    async def items(self) -> AsyncIterator[Batch]:
+        """What was answered: a survey's items, then the messages that people wrote and were given a ballot for."""
+        nothing = literal(None, String)
+        of_surveys: Select[Any] = select(
+            ItemRow.study_id, ItemRow.id, ItemRow.number.label("item_number"), nothing.label("participant_id"),
+            nothing.label("conversation_id"), ItemRow.message, ItemRow.attention,
+        ).where(self._of_study(ItemRow.study_id))  # fmt: skip
+        async for batch in self._stream(of_surveys.order_by(*self._in_order(ItemRow.study_id), ItemRow.number), TEXTS):
+            yield batch
+        if not await self._any_live():
+            return
+        of_chats = (
+            select(
+                BallotRow.study_id, MessageRow.id, type_coerce(None, ItemRow.number.type).label("item_number"),
+                BallotRow.participant_id, BallotRow.conversation_id, MessageRow.text.label("message"),
+                nothing.label("attention"),
+            )
+            .join(MessageRow, MessageRow.id == BallotRow.message_id)
+            .join(ConversationRow, ConversationRow.id == MessageRow.conversation_id)
+            .where(self._of_study(BallotRow.study_id), BallotRow.participant_id.in_(_allowed()))
+        )  # fmt: skip
+        async for batch in self._stream(of_chats.order_by(*self._by_ballot()), TEXTS):
+            yield batch
+
+    async def answers(self) -> AsyncIterator[Batch]:
+        """Every answer of a survey's items, then those on the exported ballots of live studies, with all columns."""
+        of_surveys = (
+            select(*_ANSWER, ItemRow.number.label("item_number"))
+            .join(ItemRow, ItemRow.id == AnswerRow.item_id)
+            .where(self._of_study(AnswerRow.study_id))
+            .order_by(*self._in_order(AnswerRow.study_id), ItemRow.number, *self._in_order(AnswerRow.source))
+        )
+        async for batch in self._stream(of_surveys, TEXTS):
+            yield batch
+        if not await self._any_live():
+            return
+        of_chats = (
+            select(*_ANSWER, type_coerce(None, ItemRow.number.type).label("item_number"))
+            .select_from(BallotRow)
+            .join(SlotRow, SlotRow.ballot_id == BallotRow.id)
+            .join(AnswerRow, AnswerRow.id == SlotRow.answer_id)
+            .where(AnswerRow.item_id.is_(None), BallotRow.item_id.is_(None), self._of_study(BallotRow.study_id))
+            .where(BallotRow.participant_id.in_(_allowed()))
+            .order_by(*self._by_ballot(), SlotRow.position)
+        )
+        async for batch in self._stream(of_chats, TEXTS):
+            yield batch
+
+    async def answers_by_id(self, ids: Sequence[str], columns: Sequence[str]) -> list[Batch]:
+        """These columns of the answers with these ids, in no order, as batches."""
+        wanted = [column for column in _ANSWER if column.key in columns]
+        batches = []
+        for start in range(0, len(ids), IDS):
+            some = list(ids[start : start + IDS])
+            condition = AnswerRow.id.in_(some)
+            rows = (await self._connection.execute(select(*wanted).where(condition))).all()
+            batches.append(_columns([column.key for column in wanted], rows))
+        return batches
+
+    async def ballots(self, *, voted: bool, messages: bool = False) -> AsyncIterator[Batch]:
+        """Ballots with a vote and all of it, or those without one. Slots are columns: `answer_id_A` .. `reason_E`.
+
+        `messages` adds the message that is answered; batches are smaller then.
+        """
+        columns: list[Any] = [*_BALLOT, *(_VOTE if voted else ())]
+        query = select(*columns).select_from(BallotRow).outerjoin(VoteRow, VoteRow.ballot_id == BallotRow.id)
+        enrolled = (EnrolmentRow.study_id == BallotRow.study_id) & (
+            EnrolmentRow.participant_id == BallotRow.participant_id
+        )
+        query = query.outerjoin(EnrolmentRow, enrolled).outerjoin(ItemRow, ItemRow.id == BallotRow.item_id)
+        if messages:
+            query = query.add_columns(func.coalesce(ItemRow.message, MessageRow.text).label("message"))
+            query = query.outerjoin(MessageRow, MessageRow.id == BallotRow.message_id)
+        query = (
+            query.where(self._of_study(BallotRow.study_id), BallotRow.participant_id.in_(_allowed()))
+            .where(VoteRow.ballot_id.is_not(None) if voted else VoteRow.ballot_id.is_(None))
+            .order_by(*self._by_ballot())
+        )
+        slots = ExportSlots(self._connection)
+        async for batch in self._stream(query, TEXTS if messages else BALLOTS):
+            yield batch | await slots.columns(batch)
+
+    async def changes(self) -> AsyncIterator[Batch]:
+        """Votes as they were before they were changed."""
+        query = (
+            select(BallotRow.study_id, BallotRow.participant_id, *_CHANGE)
+            .join(VoteChangeRow, VoteChangeRow.ballot_id == BallotRow.id)
+            .where(self._of_study(BallotRow.study_id), BallotRow.participant_id.in_(_allowed()))
+            .order_by(*self._by_ballot(), VoteChangeRow.number)
+        )
+        async for batch in self._stream(query, TEXTS):
+            yield batch
+
+    async def _any_live(self) -> bool:
+        """Whether there is a live study: looking for its messages among a million ballots of surveys takes long."""
+        live = select(StudyRow.id).where(StudyRow.kind == StudyKind.LIVE.value, self._of_study(StudyRow.id)).limit(1)
+        return await self._connection.scalar(live) is not None
+
+    async def _people(self) -> Select[Any]:
+        """(study, participant) of everybody enrolled, and of those with ballots of a live study without joining it."""
+        enrolled: Select[Any] = select(EnrolmentRow.study_id, EnrolmentRow.participant_id)
+        enrolled = enrolled.where(self._of_study(EnrolmentRow.study_id))
+        if not await self._any_live():
+            return enrolled
+        same = (EnrolmentRow.study_id == BallotRow.study_id) & (EnrolmentRow.participant_id == BallotRow.participant_id)
+        others = (
+            select(BallotRow.study_id, BallotRow.participant_id)
+            .outerjoin(EnrolmentRow, same)
+            .where(EnrolmentRow.study_id.is_(None), self._of_study(BallotRow.study_id))
+            .distinct()
+        )
+        both = union_all(enrolled, others).subquery()
+        return select(both.c.study_id, both.c.participant_id)
+
+    def _of_study(self, column: Any) -> Any:
+        return literal(True) if self._study is None else column == self._study
+
+    def _in_order(self, *columns: Any) -> list[Any]:
+        """The same order on every database: by bytes, whatever language the server sorts in."""
+        return [column.collate("C") if self._on_postgres else column for column in columns]
+
+    def _by_ballot(self) -> list[Any]:
+        return [*self._in_order(BallotRow.study_id, BallotRow.participant_id), BallotRow.number]
+
+    async def _stream(self, query: Select[Any], size: int) -> AsyncIterator[Batch]:
+        failure: StoreError
+        names = [str(column.key) for column in query.selected_columns]
+        try:
+            async with self._connection.stream(query, execution_options={"yield_per": size}) as result:
+                async for rows in result.partitions():
+                    yield _columns(names, rows)
+            return
+        except (SQLAlchemyError, OSError) as error:
+            failure = translate(error)
+        raise failure
+
+
+@asynccontextmanager
+async def export_reader(engine: AsyncEngine, study: str | None) -> AsyncIterator[ExportReader]:
+    """A reader inside one read transaction: what is written meanwhile is not seen. Raises StoreError."""
+    failure: StoreError
+    options = {"isolation_level": "REPEATABLE READ"} if engine.dialect.name == "postgresql" else {}
+    try:
+        async with engine.execution_options(**options).connect() as connection, connection.begin():
+            if engine.dialect.name == "sqlite":  # 64 MiB of pages: most of a study's answers and indexes
+                await connection.execute(text("PRAGMA cache_size = -65536"))
+            yield ExportReader(connection, study)
+        return
+    except (SQLAlchemyError, OSError) as error:
+        failure = translate(error)
+    raise failure
+
+
+def _allowed() -> Select[Any]:
+    """The people whose newest answer allows chat and research."""
+    newest = select(func.max(ConsentRow.id)).group_by(ConsentRow.participant_id)
+    return select(ConsentRow.participant_id).where(ConsentRow.id.in_(newest), ConsentRow.chat, ConsentRow.research)
+
+
+def _columns(names: Sequence[str], rows: Sequence[Any]) -> Batch:
+    values = list(zip(*rows, strict=True)) if rows else [() for _ in names]
+    return dict(zip(names, values, strict=True))
+
+
+def _time(column: Any) -> Any:
+    """A time as the driver has it: turning a million texts into datetimes is the reader's to do faster."""
+    return type_coerce(column, String).label(column.key)
+
+
+def _raw(row: Any, *but: str) -> list[Any]:
+    """A table's columns without turning their texts into objects: JSON stays JSON, times stay the driver's."""
+    columns = [column for column in row.__table__.columns if column.key not in but]
+    return [
+        _time(column)
+        if column.key.endswith("_at")
+        else type_coerce(column, Text).label(column.key)
+        if isinstance(column.type, JsonText | JsonList)
+        else column
+        for column in columns
+    ]
+
+
+_ANSWER = _raw(AnswerRow)
+_BALLOT = [
+    BallotRow.id.label("ballot_id"),
+    BallotRow.number.label("ballot_number"),
+    ItemRow.number.label("item_number"),
+    func.coalesce(BallotRow.item_id, BallotRow.message_id).label("item_id"),
+    EnrolmentRow.completed_at.is_not(None).label("completed"),
+    *_raw(BallotRow, "id", "number", "item_id", "conversation_id"),
+]
+_VOTE = _raw(VoteRow, "ballot_id", "study_id", "participant_id", "request_id", "leaks",
+             "attention", "condition")  # fmt: skip
+_CHANGE = _raw(VoteChangeRow, "request_id")
