@@ -8,7 +8,7 @@ datetimes, or SQLite's texts in UTC.
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 from sqlalchemy import Select, String, Text, case, func, literal, select, text, type_coerce, union_all
 from sqlalchemy.exc import SQLAlchemyError
@@ -89,14 +89,14 @@ class ExportReader:
         found: dict[tuple[str, str], dict[str, int]] = {}
         for name, query in counted.items():
             part = query.subquery()
-            rows = await self._connection.execute(
+            rows: Any = await self._connection.execute(
                 select(part.c.study_id, kind, func.sum(part.c.number))
                 .select_from(part)
                 .outerjoin(consent, consent.c.participant_id == part.c.participant_id)
                 .group_by(part.c.study_id, kind)
             )
-            for study, consent_kind, number in rows:
-                found.setdefault((study, consent_kind), dict.fromkeys(counted, 0))[name] = int(number)
+            for study, consent_kind, total in rows:
+                found.setdefault((str(study), str(consent_kind)), dict.fromkeys(counted, 0))[name] = total
         return [Total(study, consent_kind, **numbers) for (study, consent_kind), numbers in sorted(found.items())]
 
     async def studies(self) -> AsyncIterator[Batch]:
@@ -134,7 +134,7 @@ class ExportReader:
 
     async def items(self) -> AsyncIterator[Batch]:
         """What was answered: a survey's items, then the messages that people wrote and were given a ballot for."""
-        nothing = literal(None, String)
+        nothing: Any = literal(None, String)
         of_surveys: Select[Any] = select(
             ItemRow.study_id, ItemRow.id, ItemRow.number.label("item_number"), nothing.label("participant_id"),
             nothing.label("conversation_id"), ItemRow.message, ItemRow.attention,
@@ -232,10 +232,10 @@ class ExportReader:
 
     async def _people(self) -> Select[Any]:
         """(study, participant) of everybody enrolled, and of those with ballots of a live study without joining it."""
-        enrolled: Select[Any] = select(EnrolmentRow.study_id, EnrolmentRow.participant_id)
+        enrolled: Any = select(EnrolmentRow.study_id, EnrolmentRow.participant_id)
         enrolled = enrolled.where(self._of_study(EnrolmentRow.study_id))
         if not await self._any_live():
-            return enrolled
+            return cast(Select[Any], enrolled)
         same = (EnrolmentRow.study_id == BallotRow.study_id) & (EnrolmentRow.participant_id == BallotRow.participant_id)
         others = (
             select(BallotRow.study_id, BallotRow.participant_id)

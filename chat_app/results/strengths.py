@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from threadpoolctl import threadpool_limits
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from chat_app.results.choices import Choices, Layout, Pattern, pattern_of, unconnected
 from chat_app.results.records import PositionEffect, Strength, Strengths
@@ -31,7 +31,7 @@ ALONE = (
 )
 
 
-@threadpool_limits.wrap(limits=1)  # the matrices are small: more threads only wait for each other
+@threadpool_limits.wrap(limits=1)  # type: ignore[untyped-decorator]  # the matrices are small: more threads only wait for each other
 def strengths(cells: Sequence[Cell], cell: Floats, person: Floats, resamples: int = RESAMPLES) -> Strengths:
     """Fit the votes. `cell` and `person` hold for each vote an index into `cells` and the person's number."""
     patterns: dict[Pattern, int] = {}
