@@ -175,7 +175,9 @@ def record_of(study: StudyFile, known: StudyRecord | None) -> StudyRecord:
 
 
 def _sentence(error: ValidationError) -> str:
-    first = error.errors(include_url=False)[0]
+    found = error.errors(include_url=False)
+    # A misspelt key first: it is also why the right one is missing.
+    first = next((one for one in found if one["type"] == "extra_forbidden"), found[0])
     place = ".".join(str(part + 1 if isinstance(part, int) else part) for part in first["loc"])
     if first["type"] == "extra_forbidden":
         key = str(first["loc"][-1])
