@@ -8,7 +8,7 @@ from concurrent.futures import Executor, wait
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import pyarrow as pa
 import pyarrow.csv
@@ -33,7 +33,7 @@ class HashedFile(io.RawIOBase):
     def __init__(self, path: Path) -> None:
         self._name = path.name
         handle = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
-        self._file: io.BufferedWriter | None = os.fdopen(handle, "wb", buffering=1 << 18)
+        self._file: BinaryIO | None = os.fdopen(handle, "wb", buffering=1 << 18)
         self._hash = hashlib.sha256()
         self._bytes = 0
 

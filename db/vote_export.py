@@ -24,7 +24,7 @@ from db.tables import ConsentRow, ConversationRow, MessageRow
 Batch = dict[str, Sequence[Any]]
 Engine = AsyncEngine
 
-BALLOTS = 4000
+BALLOTS = 2000
 """Ballots in one batch."""
 TEXTS = 500
 """Rows in a batch whose rows hold long texts."""
@@ -89,13 +89,13 @@ class ExportReader:
         found: dict[tuple[str, str], dict[str, int]] = {}
         for name, query in counted.items():
             part = query.subquery()
-            rows = await self._connection.execute(
+            counts: Any = (
                 select(part.c.study_id, kind, func.sum(part.c.number))
                 .select_from(part)
                 .outerjoin(consent, consent.c.participant_id == part.c.participant_id)
                 .group_by(part.c.study_id, kind)
             )
-            for study, consent_kind, number in rows:
+            for study, consent_kind, number in await self._connection.execute(counts):
                 found.setdefault((study, consent_kind), dict.fromkeys(counted, 0))[name] = int(number)
         return [Total(study, consent_kind, **numbers) for (study, consent_kind), numbers in sorted(found.items())]
 
@@ -135,7 +135,7 @@ class ExportReader:
     async def items(self) -> AsyncIterator[Batch]:
         """What was answered: a survey's items, then the messages that people wrote and were given a ballot for."""
         nothing = literal(None, String)
-        of_surveys: Select[Any] = select(
+        of_surveys: Any = select(
             ItemRow.study_id, ItemRow.id, ItemRow.number.label("item_number"), nothing.label("participant_id"),
             nothing.label("conversation_id"), ItemRow.message, ItemRow.attention,
         ).where(self._of_study(ItemRow.study_id))  # fmt: skip
@@ -232,7 +232,7 @@ class ExportReader:
 
     async def _people(self) -> Select[Any]:
         """(study, participant) of everybody enrolled, and of those with ballots of a live study without joining it."""
-        enrolled: Select[Any] = select(EnrolmentRow.study_id, EnrolmentRow.participant_id)
+        enrolled: Any = select(EnrolmentRow.study_id, EnrolmentRow.participant_id)
         enrolled = enrolled.where(self._of_study(EnrolmentRow.study_id))
         if not await self._any_live():
             return enrolled
