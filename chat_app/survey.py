@@ -240,8 +240,11 @@ def read_closing(given: str) -> Closing:
 
 
 def may_reveal(study: StudyFile, vote: VoteRecord | None) -> bool:
-    """Whether a person may see who wrote what: after their own vote, where the study reveals."""
-    return study.reveal and vote is not None
+    """Whether a person may see who wrote what: after their own vote (a skip is none), where the study reveals.
+
+    From then on the vote is final.
+    """
+    return study.reveal and vote is not None and vote.choice is not Choice.SKIPPED
 
 
 def marked(marks: Marks, of: str) -> str:

@@ -41,6 +41,7 @@ ERASED = "Your data here has been erased, so nothing was taken. Open the first p
 NOT_WHOLE = "The answers have not all arrived yet. Wait until they have, then choose."
 NO_SUCH_TIME = "The time that the choice took could not be read. Reload the page and choose again."
 NO_CHAT = "Your vote was not taken, because you have not agreed that anything is stored. The first page asks you."
+FINAL = "You have been shown who wrote what, so your vote stays as it is."
 NO_REASON = "This answer cannot be chosen. Choose another one."
 
 WAITING = "It has not arrived yet."
@@ -149,8 +150,10 @@ async def vote(session: AsyncSession, cast: VoteRecord, reply: ReplyRecord | Non
 
     A `request_id` that has been here already, be it before the vote was changed, and the same choice once more write
     nothing and give the receipt of what is stored. Another vote on the same ballot replaces the first, whose row goes
-    to `vote_change`. Raises VoteRefused with the sentence for the page; StoreGone when the ballot or the person has
-    been erased; ValueError for a reply to another message.
+    to `vote_change`, unless the first has made the study reveal its sources: then it is refused.
+
+    Raises VoteRefused with the sentence for the page; StoreGone when the ballot or the person has been erased;
+    ValueError for a reply to another message.
     """
     cast = replace(cast, reason=None if cast.reason is None else clean_text(cast.reason))  # as it will be stored
     # The person's row first, as everywhere: two writers that lock in different orders would wait for each other.
@@ -161,14 +164,16 @@ async def vote(session: AsyncSession, cast: VoteRecord, reply: ReplyRecord | Non
         raise StoreGone(NOT_THERE)
     if ballot.participant_id != cast.participant_id:
         raise VoteRefused(NOT_YOURS)
-    kind = await session.scalar(select(StudyRow.kind).where(StudyRow.id == ballot.study_id))
-    await _check_consent(session, cast.participant_id, StudyKind(kind or StudyKind.SURVEY))
+    study = await session.get_one(StudyRow, ballot.study_id)
+    await _check_consent(session, cast.participant_id, StudyKind(study.kind))
     if ballot.vote is not None and await _seen(session, ballot.vote, cast):
         return VoteReceipt(ballot_record(ballot), vote_record(ballot.vote), ballot.vote.changes)
     if await _waits(session, ballot.id):
         raise VoteRefused(NOT_WHOLE)
     if fault := fault_of(cast, ballot_record(ballot)):
         raise VoteRefused(fault)
+    if ballot.vote is not None and ballot.vote.choice != Choice.SKIPPED and study.definition.get("reveal") is True:
+        raise VoteRefused(FINAL)  # whoever knows the sources votes blind no more
     values = {name: getattr(cast, name) for name in VOTE} | {"choice": cast.choice.value}
     if ballot.vote is None:
         row = VoteRow(study_id=ballot.study_id, changes=0, **values, **await _summary(session, ballot))

@@ -60,7 +60,8 @@ class ExportSlots:
             some = items[start : start + IDS]
             query = select(AnswerRow.item_id, AnswerRow.source, AnswerRow.id).where(AnswerRow.item_id.in_(some))
             for item, source, answer in await self._connection.execute(query):
-                self._answers.setdefault(str(item), {})[source] = answer
+                if item is not None:
+                    self._answers.setdefault(item, {})[source] = answer
         for key in new:
             answers = self._answers.get(key[0], {})
             order = [answers.get(source) for source in json.loads(key[1])]

@@ -8,7 +8,7 @@ datetimes, or SQLite's texts in UTC.
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
 from sqlalchemy import Select, String, Text, case, func, literal, select, text, type_coerce, union_all
 from sqlalchemy.exc import SQLAlchemyError
@@ -24,7 +24,7 @@ from db.tables import ConsentRow, ConversationRow, MessageRow
 Batch = dict[str, Sequence[Any]]
 Engine = AsyncEngine
 
-BALLOTS = 4000
+BALLOTS = 2000
 """Ballots in one batch."""
 TEXTS = 500
 """Rows in a batch whose rows hold long texts."""
@@ -89,14 +89,14 @@ class ExportReader:
         found: dict[tuple[str, str], dict[str, int]] = {}
         for name, query in counted.items():
             part = query.subquery()
-            rows: Any = await self._connection.execute(
+            counts: Any = (
                 select(part.c.study_id, kind, func.sum(part.c.number))
                 .select_from(part)
                 .outerjoin(consent, consent.c.participant_id == part.c.participant_id)
                 .group_by(part.c.study_id, kind)
             )
-            for study, consent_kind, total in rows:
-                found.setdefault((str(study), str(consent_kind)), dict.fromkeys(counted, 0))[name] = total
+            for study, consent_kind, number in await self._connection.execute(counts):
+                found.setdefault((study, consent_kind), dict.fromkeys(counted, 0))[name] = int(number)
         return [Total(study, consent_kind, **numbers) for (study, consent_kind), numbers in sorted(found.items())]
 
     async def studies(self) -> AsyncIterator[Batch]:
@@ -134,8 +134,8 @@ class ExportReader:
 
     async def items(self) -> AsyncIterator[Batch]:
         """What was answered: a survey's items, then the messages that people wrote and were given a ballot for."""
-        nothing: Any = literal(None, String)
-        of_surveys: Select[Any] = select(
+        nothing = literal(None, String)
+        of_surveys: Any = select(
             ItemRow.study_id, ItemRow.id, ItemRow.number.label("item_number"), nothing.label("participant_id"),
             nothing.label("conversation_id"), ItemRow.message, ItemRow.attention,
         ).where(self._of_study(ItemRow.study_id))  # fmt: skip
@@ -235,7 +235,7 @@ class ExportReader:
         enrolled: Any = select(EnrolmentRow.study_id, EnrolmentRow.participant_id)
         enrolled = enrolled.where(self._of_study(EnrolmentRow.study_id))
         if not await self._any_live():
-            return cast(Select[Any], enrolled)
+            return enrolled
         same = (EnrolmentRow.study_id == BallotRow.study_id) & (EnrolmentRow.participant_id == BallotRow.participant_id)
         others = (
             select(BallotRow.study_id, BallotRow.participant_id)

@@ -219,6 +219,7 @@ def survey_routes(services: Services, identity: Identity) -> APIRouter:
             ballot=seen,
             htmls={answer.letter: as_html(answer.text) for answer in seen.answers},
             marks=Marks.of(vote),
+            final=may_reveal(here.study, vote),
             voted=here.standing.voted,
             total=here.standing.total,
             after=here.path(number, "answers"),

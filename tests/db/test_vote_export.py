@@ -315,7 +315,7 @@ def test_what_cannot_be_exported(filled: Store, url: str, tmp_path: Path) -> Non
     assert "--all" in run(url, "survey", "--all", "--out", tmp_path / "out", status=2)
     (tmp_path / "file").write_text("mine")
     assert "is a file" in run(url, "survey", "--out", tmp_path / "file", status=2)
-    assert "Choose another folder" in run(url, "survey", "--out", tmp_path / "file" / "below", status=2)
+    assert "Choose a folder" in run(url, "survey", "--out", tmp_path / "file" / "below", status=2)
     assert "Choose another folder" in run(url, "survey", "--out", "/proc/out", status=2)
     assert not [path for path in tmp_path.iterdir() if path.name.startswith(".")]
 
@@ -340,7 +340,7 @@ def test_only_an_earlier_export_is_replaced(filled: Store, url: str, tmp_path: P
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
 def test_an_export_that_is_broken_off_leaves_the_old_one(tmp_path: Path, how: signal.Signals) -> None:
     path, out = tmp_path / "many.db", tmp_path / "out"
-    many_votes(path, 20_000)
+    many_votes(path, 8000)
     url = f"sqlite+aiosqlite:///{path}"
     run(url, "many", "--out", out)
     before = {file.name: file.read_bytes() for file in out.iterdir()}
@@ -348,7 +348,7 @@ def test_an_export_that_is_broken_off_leaves_the_old_one(tmp_path: Path, how: si
         [*RUN, "many", "--out", out, "--force"], env=_environment(url), stderr=subprocess.PIPE, text=True
     )
     deadline = time.monotonic() + 60
-    while not any(file.stat().st_size > 100_000 for file in tmp_path.glob(".out.partial-*/votes_long.csv")):
+    while not any(tmp_path.glob(".out.partial-*/votes_long.csv")):
         assert process.poll() is None
         assert time.monotonic() < deadline
         time.sleep(0.005)

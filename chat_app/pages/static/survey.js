@@ -2,7 +2,7 @@
 (() => {
   "use strict";
   const form = document.getElementById("ballot");
-  if (!form) return;
+  if (!form || !document.getElementById("save")) return; // a vote that is final is only shown
   const LOST = "Your vote did not reach the server. Your choice is kept: check the connection and press the button again.";
   const ODD = "The server could not take the vote just now. Your choice is kept: wait a moment and press the button again.";
   const UNMARKED = form.hasAttribute("data-least")
