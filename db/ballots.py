@@ -41,7 +41,10 @@ ERASED = "Your data here has been erased, so nothing was taken. Open the first p
 NOT_WHOLE = "The answers have not all arrived yet. Wait until they have, then choose."
 NO_SUCH_TIME = "The time that the choice took could not be read. Reload the page and choose again."
 NO_CHAT = "Your vote was not taken, because you have not agreed that anything is stored. The first page asks you."
-FINAL = "You have been shown who wrote what, so your vote stays as it is."
+FINAL = (
+    "Your vote on this is stored already. It stays as it is, because this study tells after the vote who wrote what. "
+    "Reload the page to go on."
+)
 NO_REASON = "This answer cannot be chosen. Choose another one."
 
 WAITING = "It has not arrived yet."
@@ -172,7 +175,7 @@ async def vote(session: AsyncSession, cast: VoteRecord, reply: ReplyRecord | Non
         raise VoteRefused(NOT_WHOLE)
     if fault := fault_of(cast, ballot_record(ballot)):
         raise VoteRefused(fault)
-    if ballot.vote is not None and ballot.vote.choice != Choice.SKIPPED and study.definition.get("reveal") is True:
+    if ballot.vote is not None and ballot.vote.choice != Choice.SKIPPED and study.definition.get("reveal", True):
         raise VoteRefused(FINAL)  # whoever knows the sources votes blind no more
     values = {name: getattr(cast, name) for name in VOTE} | {"choice": cast.choice.value}
     if ballot.vote is None:

@@ -10,6 +10,7 @@ from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from db.export_rows import export_rows
+from db.study_records import Choice
 from db.study_tables import AnswerRow, BallotRow, ItemRow, SlotRow, StudyRow
 from db.tables import Base
 
@@ -44,7 +45,9 @@ async def export_studies(session: AsyncSession, participant_id: str) -> tuple[li
     for row in ballots:
         row["vote"], row["slots"] = votes.get(row["id"]), slots.get(row["id"], [])
         row["message"] = messages.get(row["item_id"])
-        if row["vote"] is None or row["study_id"] not in open_studies:
+        # A skip is no judgement: whoever skipped may still vote, and so is not told.
+        judged = row["vote"] is not None and row["vote"]["choice"] != Choice.SKIPPED
+        if not judged or row["study_id"] not in open_studies:
             _hide(row)
             hidden_messages.add(row["message_id"])
     for row in enrolments:

@@ -1,8 +1,8 @@
 """`make bench`: the figures of the README, measured on this machine in one run. Takes about ten minutes.
 
 python -m tests.bench                 all of them
-python -m tests.bench start speed     only these; the parts are start, speed, card, crowd, scorer, protocol, votes, results,
-                                      export and crisis
+python -m tests.bench start speed     only these, of start, speed, card, crowd, scorer, protocol, votes,
+                                      results, export, crisis
 """
 
 import asyncio

@@ -397,7 +397,7 @@ async def test_what_cannot_be_chosen_says_why(web: Web, studies: StudyStore) -> 
 
 
 async def test_a_stored_vote_is_shown_again(web: Web, studies: StudyStore) -> None:
-    await make(studies)
+    await make(studies, reveal=False)
     await agree(web)
     await begin(web)
     await vote(web, studies, 1, choice=Choice.RANKED, most=3, least=5, reason="</textarea><b>warm")
@@ -409,6 +409,23 @@ async def test_a_stored_vote_is_shown_again(web: Web, studies: StudyStore) -> No
     page = (await get(web, "/survey/blind/1")).text
     assert " checked" not in page
     assert re.findall(r'value="(\w+)" aria-pressed="true"', page) == ["none"]
+
+
+async def test_a_vote_is_final_once_the_sources_are_told(web: Web, studies: StudyStore) -> None:
+    await make(studies)
+    await agree(web)
+    await begin(web)
+    await vote(web, studies, 1, choice=Choice.SKIPPED)
+    skipped = (await get(web, "/survey/blind/1")).text
+    assert "You may change it" in skipped
+    assert 'id="save"' in skipped
+    # A skip is told nothing.
+    assert (await get(web, "/survey/blind/1/answers")).status_code == 303
+    await vote(web, studies, 1, choice=Choice.RANKED, most=3, least=5)
+    page = (await get(web, "/survey/blind/1")).text
+    assert "It stays as it is" in page
+    assert 'id="save"' not in page
+    assert page.count('type="radio"') == page.count(" disabled>\n        <span>") == 10
 
 
 async def test_nobody_sees_another_s_ballots(web: Web, studies: StudyStore) -> None:

@@ -27,12 +27,15 @@ SOURCES = ("human", "north", "south")
 class Studying:
     """One survey and one live study in a store; everything is made through the store's own doors."""
 
-    def __init__(self, store: Store, make: Make, *, mark: str = "It sounds hard") -> None:
-        self.store, self.make, self.mark = store, make, mark
+    def __init__(self, store: Store, make: Make, *, mark: str = "It sounds hard", **definition: Any) -> None:
+        """`definition` stands in every study's file, unless a study says otherwise."""
+        self.store, self.make, self.mark, self.definition = store, make, mark, definition
         self.studies = StudyStore(store.engine)
 
     def study(self, name: str = "blind", kind: StudyKind = StudyKind.SURVEY, **definition: Any) -> StudyRecord:
-        return StudyRecord(name, kind, {"id": name, "kind": kind.value, **definition}, "d" * 64, self.make.now)
+        return StudyRecord(
+            name, kind, {"id": name, "kind": kind.value, **self.definition, **definition}, "d" * 64, self.make.now
+        )
 
     def answer(self, study: str, item: str | None, source: str, **fields: Any) -> AnswerRecord:
         answer = AnswerRecord(

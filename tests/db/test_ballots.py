@@ -27,7 +27,7 @@ def url(each_url: str) -> str:
 
 @pytest.fixture
 async def s(store: Store, make: Make) -> Studying:
-    return Studying(store, make)
+    return Studying(store, make, reveal=False)  # else a vote is final
 
 
 async def rows(s: Studying, query: str) -> list[tuple[object, ...]]:

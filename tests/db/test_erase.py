@@ -67,8 +67,8 @@ async def fill(store: Store, make: Make, engine: AsyncEngine, person: str, mark:
 async def judge(studying: Studying, person: str, message: MessageRecord) -> None:
     """Votes of a person, changed once each: in a survey, and in a live study on a message of theirs."""
     if await studying.studies.study("blind") is None:
-        await Studying(studying.store, studying.make).survey()
-        await studying.studies.save_study(studying.study("talk", StudyKind.LIVE))
+        await Studying(studying.store, studying.make, reveal=False).survey()  # else a vote is final
+        await studying.studies.save_study(studying.study("talk", StudyKind.LIVE, reveal=False))
     ballots = await studying.enrolled(person)
     live, answers = await studying.live(person, message)
     await studying.studies.finish_ballot(live.id, [studying.came(answer) for answer in answers])

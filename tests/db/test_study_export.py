@@ -8,7 +8,7 @@ import pytest
 
 from db.records import ReplyRecord
 from db.store import Store
-from db.study_records import StudyKind
+from db.study_records import Choice, StudyKind
 from tests.db.conftest import Make
 from tests.db.studying import Studying
 
@@ -36,7 +36,7 @@ async def test_what_a_person_judged_is_there_with_its_history(s: Studying) -> No
     first, second = await s.enrolled(person)
     for somebody in (await s.enrolled(other))[:1]:
         await s.studies.vote(s.cast(somebody, reason="another's words"))
-    await s.studies.vote(s.cast(first, 1, 2, reason="at first"))
+    await s.studies.vote(s.cast(first, None, None, choice=Choice.SKIPPED, reason="at first"))
     await s.studies.vote(s.cast(first, 3, 1, reason="then"))
     stored = await exported(s, person)
     assert "another's words" not in json.dumps(stored)
@@ -52,9 +52,13 @@ async def test_what_a_person_judged_is_there_with_its_history(s: Studying) -> No
     assert judged["slots"][1]["model"] == "model-of-north"
     assert judged["slots"][1]["score_empathy"] == 2.0
     assert (judged["vote"]["most"], judged["vote"]["reason"], judged["vote"]["changes"]) == (3, "then", 1)
-    assert [(row["number"], row["most"], row["reason"]) for row in judged["vote"]["before"]] == [(1, 1, "at first")]
-    # The second one has no vote yet.
+    assert [(row["number"], row["most"], row["reason"]) for row in judged["vote"]["before"]] == [(1, None, "at first")]
+    # The second one has no vote yet; after a skip nothing more is told.
     assert (unjudged["id"], unjudged["vote"], unjudged["message"]) == (second.id, None, "It sounds hard 2")
+    await s.studies.vote(s.cast(second, None, None, choice=Choice.SKIPPED))
+    skipped = (await exported(s, person))["studies"][0]["ballots"][1]
+    assert skipped["vote"]["choice"] == "skipped"
+    assert skipped["slots"] == unjudged["slots"]
     assert [slot.keys() for slot in unjudged["slots"]] == [{"position", "votable", "reason", "text"}] * 3
     assert not set(HIDDEN) & unjudged.keys()
     told = json.dumps(unjudged)
