@@ -133,7 +133,9 @@ def with_replies(
     shown: list[Step] = []
     for step, following in zip(kept, [*kept[1:], {}], strict=True):
         reply = replies_by_id.get(step["id"])
-        shown.append(step if reply is None else step | _stored(reply, names.get(reply.persona, str(step["name"]))))
+        shown.append(
+            step if reply is None else step | _stored(reply, names.get(reply.persona, str(step.get("name", ""))))
+        )
         missing = replies.get(step["id"])
         if missing is not None and missing.id not in known:
             shown.append(

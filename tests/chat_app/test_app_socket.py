@@ -469,7 +469,7 @@ async def test_a_sent_message_cannot_be_edited(talking: Served, page: SocketPage
     await page.emit("edit_message", {"message": {"id": turn.message_id, "output": "changed"}})
     await page.until(lambda: bool(page.toasts))
     assert "cannot be changed" in page.toasts[0]
-    assert talking.rows("SELECT output FROM steps WHERE id = ?", turn.message_id) == [("As it was.",)]
+    await talking.settled([("As it was.",)], "SELECT output FROM steps WHERE id = ?", turn.message_id)
 
 
 # What stays behind
