@@ -40,15 +40,14 @@ async def run_ballot_turn(
     services: Services,
     study: StudyFile,
     *,
-    external_id: str | None = None,
     width_class: str = "desktop",
 ) -> AsyncGenerator[TurnEvent, None]:
     """Answer one message with a ballot of `study`. Closing the generator, or cancelling it, is the Stop button.
 
-    Of `request`, persona, strategy and model are not used. `external_id` is the person's id in the link by which they
-    came; `width_class` is their page's, one of WIDTHS. Raises nothing that a person could cause, like `run_turn`.
+    Of `request`, persona, strategy and model are not used. `width_class` is that of the person's page, one of WIDTHS.
+    Raises nothing that a person could cause, like `run_turn`.
     """
-    answer = partial(_ballot, study=study, external_id=external_id, width_class=width_class)
+    answer = partial(_ballot, study=study, width_class=width_class)
     async with aclosing(run_answered_by(answer, request, services)) as events:
         async for event in events:
             yield event
@@ -60,7 +59,6 @@ async def _ballot(
     history: History,
     *,
     study: StudyFile,
-    external_id: str | None,
     width_class: str,
 ) -> AsyncGenerator[TurnEvent, None]:
     try:
@@ -69,7 +67,7 @@ async def _ballot(
             yield BallotsFolded(folded)
             earlier = await services.store.history(request.conversation_id)
             history = [(item.message, item.reply) for item in earlier]
-        ballot, drawn = await _drawn(request, services, study, external_id)
+        ballot, drawn = await _drawn(request, services, study)
     except StoreError as error:
         log.error("a ballot could not be drawn: %s", type(error).__name__)
         await close_message(request, services, Outcome.REFUSED, None)
@@ -111,15 +109,15 @@ async def _ballot(
     yield event
 
 
-async def _drawn(
-    request: TurnRequest, services: Services, study: StudyFile, external_id: str | None
-) -> tuple[BallotRecord, list[AnswerRecord]]:
+async def _drawn(request: TurnRequest, services: Services, study: StudyFile) -> tuple[BallotRecord, list[AnswerRecord]]:
     """The message's ballot and its answers, still PENDING. Raises StoreError, StudyRefused among them."""
     now = datetime.now(UTC)
-    if refusal := admit(study, external_id):
-        raise StudyRefused(refusal)
-    wanted = EnrolmentRecord(study.id, request.participant_id, external_id, None, new_seed(), now)
-    place, _ = await services.studies.enrol(wanted, choose_condition(study), lambda *_: ())
+    place = await services.studies.enrolment(study.id, request.participant_id)
+    if place is None:  # a walk-in; whoever came by a link has been enrolled at its door
+        if refusal := admit(study, None):
+            raise StudyRefused(refusal)
+        wanted = EnrolmentRecord(study.id, request.participant_id, None, None, new_seed(), now)
+        place, _ = await services.studies.enrol(wanted, choose_condition(study), lambda *_: ())
     message = MessageRecord(request.message_id, request.conversation_id, request.text, Outcome.PENDING, now)
     ballot = await services.studies.draw_live(
         study.id,

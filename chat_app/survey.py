@@ -1,5 +1,8 @@
 """Survey mode: who may enter a study, where a person stands in it, and what of a ballot may be shown before the vote.
 
+A live study has the same door, for people who come by a link: they are enrolled here, vote in the chat, and come back
+for the end when they have judged as many messages as the study asks for.
+
 The last is the point of `ShownBallot`: it has no field that could carry a source, so that no page can show one.
 """
 
@@ -107,30 +110,36 @@ def letter(position: int | None) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """Where an enrolled person is in a survey."""
+    """Where an enrolled person is in a study."""
 
     enrolment: EnrolmentRecord
     ballots: Sequence[tuple[BallotRecord, VoteRecord | None]]
+    wanted: int | None = None
+    """In a live study, the messages to judge before the end; None in a survey, whose ballots are all drawn."""
 
     @property
     def total(self) -> int:
-        """Ballots of this person."""
-        return len(self.ballots)
+        """Ballots that this person is asked to vote on."""
+        return len(self.ballots) if self.wanted is None else self.wanted
 
     @property
     def voted(self) -> int:
-        """Ballots that are done with: voted on, or closed."""
+        """Ballots that are done with: in a survey voted on or closed; in a live study judged, which a skip is not."""
+        if self.wanted is not None:
+            return sum(vote is not None and vote.choice is not Choice.SKIPPED for _, vote in self.ballots)
         return sum(vote is not None or ballot.closed_reason is not None for ballot, vote in self.ballots)
 
     @property
-    def next(self) -> int | None:
-        """Number of the first ballot that waits for a vote; None when all are done with."""
+    def next(self) -> int | str | None:
+        """Below which address it goes on: the first ballot that waits for a vote, or the chat; None at the end."""
+        if self.wanted is not None:
+            return "chat" if self.voted < self.wanted else None
         waiting = (b.number for b, vote in self.ballots if vote is None and b.closed_reason is None)
         return next(waiting, None)
 
     def ballot(self, number: int) -> tuple[BallotRecord, VoteRecord | None] | None:
         """One ballot and its vote, or None: also for one that lies beyond the first that waits."""
-        if self.next is not None and number > self.next:
+        if self.wanted is not None or (isinstance(self.next, int) and number > self.next):
             return None
         return next((pair for pair in self.ballots if pair[0].number == number), None)
 
@@ -139,11 +148,13 @@ class Surveys:
     """Every survey of this server. All methods may raise StoreError."""
 
     def __init__(self, services: Services) -> None:
-        self._store, self._studies = services.store, services.studies
+        self._store, self._studies, self._live = services.store, services.studies, services.blind
         self._version = notice(services.settings.persona_word).version
 
     async def study(self, name: str) -> StudyFile:
-        """The survey called `name`. Raises Closed (404)."""
+        """The survey called `name`, or the live study that is on. Raises Closed (404)."""
+        if self._live is not None and self._live.id == name:
+            return self._live
         record = await self._studies.study(name)
         if record is None or record.kind is not StudyKind.SURVEY:
             raise Closed(404, "No such study", NO_STUDY)
@@ -161,10 +172,13 @@ class Surveys:
         enrolment = await self._studies.enrolment(study.id, participant_id)
         if enrolment is None:
             return None
-        return Standing(enrolment, await self._studies.ballots_of_person(study.id, participant_id))
+        wanted = study.items_per_person if study.kind is StudyKind.LIVE else None
+        return Standing(enrolment, await self._studies.ballots_of_person(study.id, participant_id), wanted)
 
     async def length(self, study: StudyFile) -> int:
         """The most messages that a new person is given; attention items come on top of the study's own number."""
+        if study.kind is StudyKind.LIVE:
+            return study.items_per_person
         items = await self._studies.items(study.id, answers=False)
         ordinary = sum(item.attention is None for item in items)
         return min(study.items_per_person, ordinary) + len(items) - ordinary
@@ -174,10 +188,12 @@ class Surveys:
 
         Raises Closed (403) when the study is not for them, full or empty.
         """
-        items = await self._studies.items(study.id)
+        live = study.kind is StudyKind.LIVE
+        items = [] if live else await self._studies.items(study.id)
         wanted = EnrolmentRecord(study.id, participant_id, external, None, new_seed(), datetime.now(UTC))
         try:
-            await self._studies.enrol(wanted, choose_condition(study), draw_survey(study, items))
+            drawn = (lambda *_: ()) if live else draw_survey(study, items)
+            await self._studies.enrol(wanted, choose_condition(study), drawn)
         except StudyRefused as refused:
             raise Closed(403, "Not open to you", str(refused)) from None
 

@@ -312,8 +312,8 @@ async def complete(
 ) -> None:
     """Write the end of a person's survey: the open question's answer, and the first time of completion.
 
-    Raises VoteRefused while a ballot of theirs that can be voted on has no vote, and after they have withdrawn;
-    StoreGone without an enrolment.
+    Raises VoteRefused while a ballot of theirs on a survey's item has no vote but could have one (in a live study one
+    may always be waiting), and after they have withdrawn; StoreGone without an enrolment.
     """
     if await session.get(ParticipantRow, participant_id, with_for_update=True) is None:
         raise StoreGone(ERASED)
@@ -327,6 +327,7 @@ async def complete(
         .where(
             BallotRow.study_id == study_id,
             BallotRow.participant_id == participant_id,
+            BallotRow.item_id.is_not(None),
             BallotRow.closed_reason.is_(None),
             VoteRow.ballot_id.is_(None),
         )

@@ -161,6 +161,16 @@ def survey_routes(services: Services, identity: Identity) -> APIRouter:
             return RedirectResponse(entry(study.id, external), 303)
         return shown("survey_research.html", study=study, where=asked_first(study.id, external))
 
+    @router.get("/survey/{name}/chat")
+    async def in_the_chat(request: Request, name: str) -> Response:
+        try:
+            here = await visit(request, name)
+        except (Closed, _Led) as fault:
+            return refused(fault)
+        if here.standing.next != "chat":
+            return RedirectResponse(here.onward, 303)
+        return shown("survey_chat.html", study=here.study, voted=here.standing.voted, total=here.standing.total)
+
     @router.get("/survey/{name}/end")
     async def end(request: Request, name: str) -> Response:
         try:

@@ -119,7 +119,7 @@ async def test_growing_text_is_paced_but_first_token_score_and_end_are_not() -> 
     assert took > 1.0
     assert len(drawn) <= took / FLUSH_SECONDS + 3  # 200 tokens, a dozen drawings a second
     assert next(view["text"] for _, view in views if view["text"]) == "0 "  # the first token alone, at once
-    assert [view["end"] for _, view in views if view["scores"]][0] is None  # the score by itself, before the end
+    assert next(view["end"] for _, view in views if view["scores"]) is None  # the score by itself, before the end
 
 
 async def test_a_slow_page_does_not_slow_the_turn_and_still_sees_the_end() -> None:

@@ -18,6 +18,7 @@ from chat_app.pages.notice import notice
 from chat_app.server import Chat, create_parent
 from chat_app.services import Services
 from chat_app.settings import Settings
+from chat_app.study_file import StudyFile
 from db.engine import create_engine, upgrade
 from db.records import (
     ConversationRecord,
@@ -127,17 +128,24 @@ async def store(tmp_path: Path) -> AsyncIterator[Store]:
     await engine.dispose()
 
 
-def built(tmp_path: Path, store: Store, *, scorer: Any = None, **values: Any) -> Web:
+def built(tmp_path: Path, store: Store, *, scorer: Any = None, blind: StudyFile | None = None, **values: Any) -> Web:
     settings = Settings(data_dir=tmp_path, **values)
     identity = Identity.load(tmp_path)
     sessions = Sessions()
-    app = parent(settings, store, identity, sessions, scorer)
+    app = parent(settings, store, identity, sessions, scorer, blind)
     app.mount("/chat", chat_that_tells())
     client = httpx.AsyncClient(transport=httpx.ASGITransport(app, raise_app_exceptions=False), base_url=BASE)
     return Web(client, store, settings, identity, sessions)
 
 
-def parent(settings: Settings, store: Store, identity: Identity, sessions: Sessions, scorer: Any = None) -> FastAPI:
+def parent(
+    settings: Settings,
+    store: Store,
+    identity: Identity,
+    sessions: Sessions,
+    scorer: Any = None,
+    blind: StudyFile | None = None,
+) -> FastAPI:
     """The product's own server round the chat, without the chat and its models."""
     services = Services(
         settings,
@@ -147,6 +155,7 @@ def parent(settings: Settings, store: Store, identity: Identity, sessions: Sessi
         library=cast(Any, None),
         engine=cast(Any, Engine()),
         studies=StudyStore(store.engine),
+        blind=blind,
     )
 
     async def aclose() -> None:
