@@ -18,7 +18,7 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 
 def test_every_command_in_the_readme_exists() -> None:
-    named = set(re.findall(r"(?:`|^ {4})heard ((?:db |models |prompts )?[a-z]+)", README, re.MULTILINE))
+    named = set(re.findall(r"(?:`|^ {4})heard ((?:data |db |models |prompts |study )?[a-z]+)", README, re.MULTILINE))
     assert {"score", "check", "prompts check", "models try"} <= named
     for words in named:
         result = CliRunner().invoke(app, [*words.split(), "--help"])

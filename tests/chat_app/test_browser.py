@@ -90,6 +90,11 @@ async def test_by_keyboard_alone_to_an_earlier_draft(shop: Served, browser: Brow
     await expect(page.get_by_role("region", name="Draft 1")).to_contain_text(CURT)
     await page.keyboard.press("Space")
     await expect(page.get_by_role("region", name="Draft 1")).to_have_count(0)
+    marks = page.locator(".hc-words mark").first
+    await expect(marks).to_be_hidden()
+    await tab_to(page, ".hc-words .hc-toggle", back=True)
+    await page.keyboard.press("Enter")
+    await expect(marks).to_be_visible()
 
 
 async def tab_to(page: Page, selector: str, *, back: bool = False) -> None:
