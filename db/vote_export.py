@@ -95,7 +95,8 @@ class ExportReader:
                 .outerjoin(consent, consent.c.participant_id == part.c.participant_id)
                 .group_by(part.c.study_id, kind)
             )
-            for study, consent_kind, number in await self._connection.execute(counts):
+            rows: Any = await self._connection.execute(counts)
+            for study, consent_kind, number in rows:
                 found.setdefault((study, consent_kind), dict.fromkeys(counted, 0))[name] = int(number)
         return [Total(study, consent_kind, **numbers) for (study, consent_kind), numbers in sorted(found.items())]
 
@@ -230,7 +231,7 @@ class ExportReader:
         live = select(StudyRow.id).where(StudyRow.kind == StudyKind.LIVE.value, self._of_study(StudyRow.id)).limit(1)
         return await self._connection.scalar(live) is not None
 
-    async def _people(self) -> Select[Any]:
+    async def _people(self) -> Any:
         """(study, participant) of everybody enrolled, and of those with ballots of a live study without joining it."""
         enrolled: Any = select(EnrolmentRow.study_id, EnrolmentRow.participant_id)
         enrolled = enrolled.where(self._of_study(EnrolmentRow.study_id))
@@ -244,7 +245,8 @@ class ExportReader:
             .distinct()
         )
         both = union_all(enrolled, others).subquery()
-        return select(both.c.study_id, both.c.participant_id)
+        everybody: Select[Any] = select(both.c.study_id, both.c.participant_id)
+        return everybody
 
     def _of_study(self, column: Any) -> Any:
         return literal(True) if self._study is None else column == self._study
