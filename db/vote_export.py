@@ -13,6 +13,7 @@ from typing import Any
 from sqlalchemy import Select, String, Text, case, func, literal, select, text, type_coerce, union_all
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
+from sqlalchemy.orm import aliased
 
 from db.columns import JsonList, JsonText
 from db.errors import StoreError, translate
@@ -67,13 +68,10 @@ class ExportReader:
 
     async def totals(self) -> list[Total]:
         """People, ballots, votes and changes by study and consent: the exported and the left out."""
-        newest = select(func.max(ConsentRow.id)).group_by(ConsentRow.participant_id)
-        asked = select(ConsentRow.participant_id, ConsentRow.chat, ConsentRow.research)
-        consent = asked.where(ConsentRow.id.in_(newest)).subquery()
         kind = case(
-            (consent.c.participant_id.is_(None), NEVER_ASKED),
-            (~consent.c.chat, WITHDRAWN),
-            (~consent.c.research, NOT_FOR_RESEARCH),
+            (ConsentRow.id.is_(None), NEVER_ASKED),
+            (~ConsentRow.chat, WITHDRAWN),
+            (~ConsentRow.research, NOT_FOR_RESEARCH),
             else_=ALLOWED,
         ).label("kind")
         people = (await self._people()).add_columns(literal(1).label("number"))
@@ -89,10 +87,13 @@ class ExportReader:
         found: dict[tuple[str, str], dict[str, int]] = {}
         for name, query in counted.items():
             part = query.subquery()
+            # One look into the index for each person; with a list of all newest answers SQLite walks it for each.
+            given = aliased(ConsentRow)
+            newest = select(func.max(given.id)).where(given.participant_id == part.c.participant_id)
             counts: Any = (
                 select(part.c.study_id, kind, func.sum(part.c.number))
                 .select_from(part)
-                .outerjoin(consent, consent.c.participant_id == part.c.participant_id)
+                .outerjoin(ConsentRow, ConsentRow.id == newest.scalar_subquery())
                 .group_by(part.c.study_id, kind)
             )
             rows: Any = await self._connection.execute(counts)
