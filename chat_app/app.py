@@ -25,13 +25,20 @@ from chainlit.types import ThreadDict
 from chainlit.utils import wrap_user_function
 
 from chat_app import choices, panel, reopen, safety, wording
+from chat_app.background import in_background
+from chat_app.ballot_page import entry_id
+from chat_app.ballot_turn import run_ballot_turn
+from chat_app.blind import neutral_persona
 from chat_app.bubble import Bubble
 from chat_app.choices import ChoiceError, Choices, Offer
 from chat_app.data_layer import HeardDataLayer
+from chat_app.element_files import is_uuid
 from chat_app.identity import country_from_headers
-from chat_app.live import LiveTurn
+from chat_app.live import Events, LiveTurn
 from chat_app.page import Page
+from chat_app.passing_over import WIDTHS
 from chat_app.records import TurnRequest
+from chat_app.reopen_ballots import ballot_entries
 from chat_app.runtime import current
 from chat_app.turn import run_beside, run_turn
 from db.store import StoreError
@@ -60,7 +67,7 @@ _saved: "WeakKeyDictionary[WebsocketSession, Choices]" = WeakKeyDictionary()
 sockets = cast(Any, sio)
 _following: set[tuple[str, str]] = set()
 """(session, reply) pairs that are being drawn, so that no page gets the same token twice."""
-_tasks: set[asyncio.Task[None]] = set()
+_widths: "WeakKeyDictionary[WebsocketSession, str]" = WeakKeyDictionary()
 
 
 def guarded(callback: Callable[P, Awaitable[None]]) -> Callable[P, Coroutine[Any, Any, None]]:
@@ -100,7 +107,7 @@ async def participant(headers: Mapping[str, str]) -> cl.User | None:
 
 @cl.set_chat_profiles
 async def personas(user: cl.User | None) -> list[cl.ChatProfile]:
-    """One profile for each persona, in menu order."""
+    """One profile for each of the `voices`, in menu order."""
     return [
         cl.ChatProfile(
             name=persona.id,
@@ -110,7 +117,7 @@ async def personas(user: cl.User | None) -> list[cl.ChatProfile]:
             default=place == 0,
             starters=[cl.Starter(label=starter.label, message=starter.message) for starter in persona.starters],
         )
-        for place, persona in enumerate(current().services.library.personas.values())
+        for place, persona in enumerate(voices().values())
     ]
 
 
@@ -129,10 +136,17 @@ def participant_of(session: WebsocketSession) -> str:
     return session.user.identifier if session.user else ""
 
 
+def voices() -> Mapping[str, Persona]:
+    """The personas in menu order; in blind mode a single one that names nobody, so that no menu is shown."""
+    services = current().services
+    neutral = neutral_persona(services.library)
+    return {neutral.id: neutral} if services.blind else services.library.personas
+
+
 def persona_of(session: WebsocketSession) -> Persona | None:
     """The persona that the browser asked for, the default when it asked for none, or None when there is no such one."""
-    all_of_them = current().services.library.personas
-    if not session.chat_profile:
+    all_of_them = voices()
+    if not session.chat_profile or current().services.blind:
         return next(iter(all_of_them.values()))
     return all_of_them.get(session.chat_profile)
 
@@ -143,7 +157,13 @@ def persona_of(session: WebsocketSession) -> Persona | None:
 def offer() -> Offer:
     """What the panel offers."""
     services = current().services
-    return Offer(services.models.specs, services.library.strategies, dict(safety.countries()))
+    blind = services.blind is not None
+    return Offer(services.models.specs, services.library.strategies, dict(safety.countries()), blind)
+
+
+def shown_choices(session: WebsocketSession) -> dict[str, Any]:
+    """The choices in force, as far as the page may know them."""
+    return choices.shown(choices_of(session), offer())
 
 
 def choices_of(session: WebsocketSession) -> Choices:
@@ -151,7 +171,8 @@ def choices_of(session: WebsocketSession) -> Choices:
     if session not in _choices:
         cookies = {"cookie": str(session.environ.get("HTTP_COOKIE", ""))}
         country = country_from_headers(cookies, dict(safety.countries()))
-        _choices[session] = choices.first_choices(current().services.settings, country)
+        services = current().services
+        _choices[session] = choices.first_choices(services.settings, country, blind=services.blind is not None)
     return _choices[session]
 
 
@@ -173,7 +194,7 @@ async def on_settings(values: dict[str, Any]) -> None:
         await emitter().send_toast(str(refusal), "error")
         await show_panel(session)
     # Chainlit has already put the browser's raw values here, and would write them down.
-    session.chat_settings = _choices[session].as_values()
+    session.chat_settings = shown_choices(session)
     keep_choices(session)
 
 
@@ -183,7 +204,7 @@ def keep_choices(session: WebsocketSession) -> None:
     layer = cast(Any, get_data_layer)()
     if session.has_first_interaction and _saved.get(session) != chosen:
         _saved[session] = chosen
-        metadata = {"chat_profile": session.chat_profile, "chat_settings": chosen.as_values()}
+        metadata = {"chat_profile": session.chat_profile, "chat_settings": shown_choices(session)}
         in_background(layer.update_thread(thread_id=session.thread_id, metadata=metadata))
 
 
@@ -209,18 +230,19 @@ async def on_chat_resume(thread: ThreadDict) -> None:
     try:
         replies = await page.services.store.replies(thread["id"])
         messages = await page.services.store.messages(thread["id"])
+        ballots = await ballot_entries(page.services, participant_of(session), thread["id"], messages, replies)
     except StoreError as fault:
-        replies, messages = {}, []
+        replies, messages, ballots = {}, [], {}
         await emitter().send_toast(str(fault), "error")
     # The page's history does not hold the model, our tables do.
     models = [reply.kept.model for reply in replies.values()]
     kept = ({"model": models[-1]} if models else {}) | (metadata.get("chat_settings") or {})
     _choices[session] = choices.restored(choices_of(session), kept, offer())
-    session.chat_settings = _choices[session].as_values()
-    profile = persona_of(session)
+    session.chat_settings = shown_choices(session)
+    profile, neutral = persona_of(session), neutral_persona(page.services.library).name
     thread["metadata"] = {"chat_profile": profile.id if profile else None, "chat_settings": session.chat_settings}
 
-    names = {persona.id: persona.name for persona in page.services.library.personas.values()}
+    names = {key: neutral if page.services.blind else one.name for key, one in page.services.library.personas.items()}
     steps = reopen.with_replies(
         cast(list[reopen.Step], thread.get("steps") or []),
         thread["id"],
@@ -229,25 +251,15 @@ async def on_chat_resume(thread: ThreadDict) -> None:
         messages=messages,
         running=turn.request.message_id if turn else None,
         country=choices_of(session).country,
+        ballots=ballots,
+        ballot_author=neutral,
     )
-    shown = reopen.cards(replies) if choices_of(session).live_scores else {}
-    elements = [reopen.card_element(thread["id"], reply_id, props) for reply_id, props in shown.items()]
-    thread["elements"] = cast(Any, elements)
+    under = reopen.elements(thread["id"], replies, ballots, scores=choices_of(session).live_scores)
+    thread["elements"] = cast(Any, under)
 
     if turn is not None and turn.request.participant_id == participant_of(session):
-        text = wording.reply_text(turn.view)
-        if turn.view.number or turn.view.ahead:
-            author = turn.request.persona.name
-            steps.append(
-                reopen.reply_step(
-                    turn.request.reply_id,
-                    thread["id"],
-                    author=author,
-                    text=text,
-                    created_at=reopen.timestamp(datetime.now(UTC)),
-                    streaming=True,
-                )
-            )
+        if turn.view.begun:
+            steps.append(reopen.running_step(turn, thread["id"]))
         in_background(follow_reopened(turn, session))
     thread["steps"] = cast(Any, steps)
     await show_panel(session)
@@ -274,14 +286,14 @@ async def on_message(message: cl.Message) -> None:
     if persona is None:
         # Nobody's voice is needed to refuse, or to hand off.
         persona, why = next(iter(page.services.library.personas.values())), NO_PERSONA
-    if foreign or not _is_uuid(session.thread_id):
+    if foreign or not is_uuid(session.thread_id):
         why = NOT_YOURS
     chosen, services = choices_of(session), page.services
     request = TurnRequest(
         participant_id=participant_of(session),
         conversation_id=session.thread_id,
         message_id=message.id,
-        reply_id=str(uuid.uuid4()),
+        reply_id=entry_id(message.id) if services.blind else str(uuid.uuid4()),
         text=message.content,
         persona=persona,
         strategy=services.library.strategies[chosen.strategy],
@@ -291,7 +303,10 @@ async def on_message(message: cl.Message) -> None:
         threshold=chosen.threshold,
         country=chosen.country,
     )
-    turn = None if why else page.hub.begin(request, partial(run_turn, services=services))
+    run: Callable[..., Events] = run_turn
+    if services.blind is not None:
+        run = partial(run_ballot_turn, study=services.blind, width_class=_widths.get(session, "desktop"))
+    turn = None if why else page.hub.begin(request, partial(run, services=services))
     if turn is None:
         beside = page.hub.beside(request, partial(run_beside, services=services, why=why or wording.BUSY))
         await follow(beside, session, keeps=True)
@@ -309,6 +324,12 @@ async def on_message(message: cl.Message) -> None:
         )
 
 
+async def on_window_message(data: Any) -> None:
+    """What a ballot says of its page: how wide it is, as a class; for the ballots that get no click."""
+    if isinstance(data, dict) and data.get("heard") == "width" and data.get("width") in WIDTHS:
+        _widths[here()] = data["width"]
+
+
 # Not by Chainlit's decorators. `cl.on_message` wraps the call in a "run" step, which writes the person's words down a
 # second time and hangs the reply below an entry that the history may lack; the others unlock the input when they
 # return, also in the middle of a reply.
@@ -317,6 +338,7 @@ _code.on_message = wrap_user_function(on_message)
 _code.on_chat_start = wrap_user_function(on_chat_start)
 _code.on_chat_resume = wrap_user_function(on_chat_resume)
 _code.on_settings_update = wrap_user_function(on_settings)
+_code.on_window_message = wrap_user_function(on_window_message)
 
 
 async def on_stop(sid: str) -> None:
@@ -365,24 +387,3 @@ async def say(sentence: str) -> None:
     """A sentence of the program itself."""
     said: Any = cl.Message(content=sentence, author=wording.SYSTEM_AUTHOR, metadata={"avatarName": wording.AVATAR})
     await said.send()
-
-
-def in_background(work: Coroutine[Any, Any, None]) -> None:
-    """Run `work` without waiting for it; a fault in it is logged by kind and ends there."""
-
-    async def run() -> None:
-        try:
-            await work
-        except Exception as error:  # noqa: BLE001 - a task's boundary: nobody awaits it
-            log.error("background work failed: %s", type(error).__name__)
-
-    task = asyncio.get_running_loop().create_task(run())
-    _tasks.add(task)
-    task.add_done_callback(_tasks.discard)
-
-
-def _is_uuid(text: str) -> bool:
-    try:
-        return str(uuid.UUID(text)) == text
-    except ValueError:
-        return False

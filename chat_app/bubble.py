@@ -1,10 +1,11 @@
 """One reply's place on one page: draws the newest view of a turn with as few events as the page needs."""
 
+from collections.abc import Mapping
 from typing import Any, Protocol
 
 from chat_app import card
 from chat_app.live import Crashed, Stopped, View
-from chat_app.records import CrisisShown, Failed, Finished, NotSaved, Refused
+from chat_app.records import BallotReady, CrisisShown, Failed, Finished, NotSaved, Refused
 from chat_app.wording import SAFETY_AUTHOR, SYSTEM_AUTHOR, reply_text
 
 
@@ -30,6 +31,9 @@ class Frame(Protocol):
     async def card(self, props: dict[str, Any]) -> None:
         """Show the score card under the reply, or change it."""
 
+    async def ballot(self, props: Mapping[str, Any], under: str | None = None) -> None:
+        """Show a ballot under the reply, or change the one under the entry with the id `under`."""
+
     async def settle(self, text: str, author: str | None, *, new: bool, error: bool) -> None:
         """The final text.
 
@@ -49,18 +53,23 @@ class Bubble:
         self._placed = False
         self._sent: str | None = None
         self._card: dict[str, Any] | None = None
+        self._folded: set[str] = set()
 
     async def draw(self, view: View) -> None:
         """Bring the page up to `view`."""
         moved = self.frame.socket != self._socket
         if moved:
             self._socket, self._placed, self._sent, self._card = self.frame.socket, False, None, None
+            self._folded.clear()
+        for under in view.folded.keys() - self._folded:
+            self._folded.add(under)
+            await self.frame.ballot(view.folded[under], under)
         if view.end is not None:
             await self._settle(view)
             return
         if moved:
             await self.frame.busy()
-        if not view.number and not view.ahead:
+        if not view.begun:
             return  # nothing has begun: a crisis or a refusal would not be the persona's
         if self._placed and view.scores:
             await self._show_live_card(view)  # before the last words, whose drawing it would wait for
@@ -96,6 +105,8 @@ class Bubble:
         match view.end:
             case Finished(reply):
                 await self._show_card(card.final_props(reply.drafts))
+            case BallotReady(props):
+                await self.frame.ballot(props)
             case NotSaved(_, _, drafts):
                 await self._show_card(card.final_props(drafts))
             case Stopped() if view.scores:

@@ -95,8 +95,9 @@ def words_of(score: Score, text: str) -> list[dict[str, Any]]:
     One {"label", "pieces": [{"text", "weight"}]} for each component that some words carried, `weight` being their share
     of the evidence for it, 0..1.
     """
-    found = []
-    for name, spans in _details(score).get("evidence", {}).items():
+    found, evidence = [], _details(score).get("evidence", {})
+    for name in COMPONENTS:  # stored JSON has its keys in an order of its own
+        spans = evidence.get(name, ())
         pieces = [{"text": shown_text(text[start:end]).strip(), "weight": weight} for start, end, weight in spans]
         if pieces := [piece for piece in pieces if piece["text"]]:
             found.append({"label": LABELS[name], "pieces": pieces})

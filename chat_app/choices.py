@@ -30,6 +30,8 @@ class Offer:
     strategies: Mapping[str, Strategy]
     countries: Mapping[str, str]
     """ISO 3166 code to name."""
+    blind: bool = False
+    """Whether a study decides who answers: then the country alone may be chosen, and nothing else is shown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,12 +57,18 @@ class Choices:
         }
 
 
-def first_choices(settings: Settings, country: str | None) -> Choices:
-    """What a new conversation starts with."""
+def shown(chosen: Choices, offer: Offer) -> dict[str, Any]:
+    """Of the values, those that the page may see and keep."""
+    values = chosen.as_values()
+    return {"country": values["country"]} if offer.blind else values
+
+
+def first_choices(settings: Settings, country: str | None, *, blind: bool = False) -> Choices:
+    """What a new conversation starts with; no scores in `blind` mode."""
     return Choices(
         model=settings.default_model,
         strategy=settings.default_strategy,
-        live_scores=settings.live_scores,
+        live_scores=settings.live_scores and not blind,
         auto_improve=settings.auto_improve,
         threshold=settings.auto_improve_threshold,
         country=country,
@@ -77,6 +85,8 @@ def changed(current: Choices, values: Mapping[str, object], offer: Offer) -> Cho
     fields: dict[str, Any] = {}
     for key, value in values.items():
         match key:
+            case _ if offer.blind and key != "country":
+                raise ChoiceError("In this study nobody chooses who answers, so nothing was changed.")
             case "model":
                 fields[key] = _one_of(value, offer.models, "model")
             case "strategy":

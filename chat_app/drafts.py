@@ -2,11 +2,12 @@
 
 import time
 import uuid
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
 
-from chat_app.records import TurnRequest, Usage
+from chat_app.records import ModelSpec, TurnRequest, Usage
 from chat_app.text import readable
 from db.records import DraftRecord, DraftStatus, ReplyRecord, ScoreRecord
 from prompts.records import Prompt
@@ -25,10 +26,9 @@ class Drafts:
     _began: float = 0.0
     _first: float | None = None
 
-    def begin(self, request: TurnRequest, prompt: Prompt, number: int, guidance: str | None) -> None:
+    def begin(self, model: ModelSpec, prompt: Prompt, number: int, guidance: str | None) -> None:
         """Open a draft; its times count from here."""
         self._pieces, self._first, self.usage, self._began = [], None, None, time.perf_counter()
-        model = request.model
         self._open = DraftRecord(
             id=str(uuid.uuid4()),
             number=number,
@@ -86,12 +86,18 @@ class Drafts:
         """The drafts that came whole."""
         return [draft for draft in self.ended if draft.status is DraftStatus.COMPLETE]
 
-    def reply(self, request: TurnRequest) -> ReplyRecord | None:
+    def judged(self) -> tuple[DraftRecord, ...]:
         """All drafts with the best whole one kept: by Empathy, the earlier on a tie; without a whole one, the last."""
         if not self.ended:
-            return None
+            return ()
         kept = max(self.complete, key=_rank, default=self.ended[-1])
-        drafts = tuple(replace(draft, kept=draft is kept) for draft in self.ended)
+        return tuple(replace(draft, kept=draft is kept) for draft in self.ended)
+
+    def reply(self, request: TurnRequest) -> ReplyRecord | None:
+        """The drafts as the reply of a turn; None before the first has ended."""
+        drafts = self.judged()
+        if not drafts:
+            return None
         return ReplyRecord(
             id=request.reply_id,
             message_id=request.message_id,
@@ -105,6 +111,18 @@ class Drafts:
 def _rank(draft: DraftRecord) -> float:
     # A draft that could not be scored ranks below every score: it is kept only if there is nothing better.
     return draft.score.empathy if draft.score and draft.score.empathy is not None else 0.0
+
+
+def draft_values(draft: DraftRecord) -> dict[str, Any]:
+    """A draft as JSON values, under its own names; `draft_of` is the way back."""
+    return asdict(draft) | {"status": draft.status.value, "created_at": draft.created_at.isoformat()}
+
+
+def draft_of(values: Mapping[str, Any]) -> DraftRecord:
+    """The draft that `draft_values` wrote."""
+    score = ScoreRecord(**values["score"]) if values["score"] else None
+    created = datetime.fromisoformat(values["created_at"])
+    return DraftRecord(**{**values, "status": DraftStatus(values["status"]), "score": score, "created_at": created})
 
 
 def score_record(score: EmpathyScore) -> ScoreRecord:

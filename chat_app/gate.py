@@ -93,7 +93,9 @@ class Shield:
 
     def _add_headers(self, message: Message, in_chat: bool) -> None:
         headers = MutableHeaders(scope=message)
-        headers["Content-Security-Policy"] = self.chat_policy() if in_chat else PAGE_POLICY
+        if in_chat:
+            headers["Content-Security-Policy"] = self.chat_policy()
+        headers.setdefault("Content-Security-Policy", PAGE_POLICY)  # a page of ours may have brought its own
         headers["X-Content-Type-Options"] = "nosniff"
         headers["X-Frame-Options"] = "DENY"
         headers["Referrer-Policy"] = "same-origin"
@@ -119,7 +121,8 @@ class Doorkeeper:
     origin; elsewhere a program without a browser may leave it out.
     """
 
-    FORMS = ("/consent", "/you/erase", "/scorer", "/scorer/flag")
+    FORMS = ("/consent", "/you/erase", "/scorer", "/scorer/flag", "/results")
+    FORMS_BELOW = "/survey/"
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
@@ -150,7 +153,8 @@ class Doorkeeper:
     def _may(self, path: str, headers: Headers) -> bool:
         origin = headers.get("origin")
         if origin is None:
-            return path not in self.FORMS or headers.get("sec-fetch-site") == "same-origin"
+            form = path in self.FORMS or path.startswith(self.FORMS_BELOW)
+            return not form or headers.get("sec-fetch-site") == "same-origin"
         return origin.lower() in {f"{scheme}://{headers.get('host', '').lower()}" for scheme in ("http", "https")}
 
 

@@ -8,11 +8,15 @@ each at its own pace, and a tab that missed events simply draws the newest view.
 import asyncio
 import logging
 import secrets
-from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass, field
+from typing import Any
 
 from chat_app.records import (
+    AnswersBegun,
+    BallotReady,
+    BallotsFolded,
     CrisisShown,
     DraftStarted,
     Failed,
@@ -53,7 +57,7 @@ class Crashed:
     reference: str
 
 
-End = CrisisShown | Refused | Failed | Finished | NotSaved | Stopped | Crashed
+End = CrisisShown | Refused | Failed | Finished | NotSaved | BallotReady | Stopped | Crashed
 
 
 @dataclass(slots=True)
@@ -79,7 +83,16 @@ class View:
     """By draft number, as they come."""
     texts: dict[int, str] = field(default_factory=dict)
     """The drafts that have been scored, by number."""
+    writing: int = 0
+    """How many answers of a ballot are being written; 0 for a reply. Says nothing of how many have ended."""
+    folded: dict[str, Mapping[str, Any]] = field(default_factory=dict)
+    """Earlier ballots that this message has passed over: their props by the entry they stand under."""
     end: End | None = None
+
+    @property
+    def begun(self) -> bool:
+        """Whether there is something to show in the reply's place."""
+        return bool(self.number or self.ahead or self.writing)
 
     def take(self, event: TurnEvent) -> None:
         """Add one event."""
@@ -100,6 +113,10 @@ class View:
                 self.number, self.guidance, self.text, self.ahead = number, guidance, "", 0
             case Scored(number, score):
                 self.scores[number], self.texts[number], self.rating = score, self.text, False
+            case AnswersBegun(number):
+                self.writing = number
+            case BallotsFolded(props):
+                self.folded.update(props)
             case _:
                 self.finish(event)
         self.stage += 1

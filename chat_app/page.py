@@ -1,9 +1,9 @@
 """A browser's page as the `Frame` of one reply: Chainlit's events, through the objects that `app.py` hands in."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
-from chat_app.reopen import card_element
+from chat_app.reopen import ballot_element, card_element
 from chat_app.wording import SAFETY_AUTHOR
 
 
@@ -41,6 +41,10 @@ class Page:
     async def card(self, props: dict[str, Any]) -> None:
         """The score card; not written down, because the scores are in our tables."""
         await self.emitter().send_element(card_element(self.session.thread_id, self.reply.id, props))
+
+    async def ballot(self, props: Mapping[str, Any], under: str | None = None) -> None:
+        """A ballot; not written down, because it is in our tables and is drawn from them again."""
+        await self.emitter().send_element(ballot_element(self.session.thread_id, under or self.reply.id, props))
 
     async def settle(self, text: str, author: str | None, *, new: bool, error: bool) -> None:
         """The end of the reply, on the page and (by one page) in its history."""

@@ -14,7 +14,9 @@ def fields(chosen: Choices, offer: Offer) -> list[Field]:
     values = chosen.as_values()
     models = {key: spec.label for key, spec in offer.models.items()}
     strategies = {key: strategy.name for key, strategy in offer.strategies.items()}
-    countries = {NO_COUNTRY: "All countries", **offer.countries}
+    country = _country(values, offer)
+    if offer.blind:
+        return [country]
     return [
         _select("model", "Model", models, values),
         _select("strategy", "Strategy", strategies, values, "How the model is told to think before it answers."),
@@ -29,14 +31,14 @@ def fields(chosen: Choices, offer: Offer) -> list[Field]:
             "max": HIGHEST_THRESHOLD,
             "step": THRESHOLD_STEP,
         },
-        _select(
-            "country",
-            "Country for crisis numbers",
-            countries,
-            values,
-            "Never guessed: without a choice, all numbers are shown.",
-        ),
+        country,
     ]
+
+
+def _country(values: Mapping[str, Any], offer: Offer) -> Field:
+    countries = {NO_COUNTRY: "All countries", **offer.countries}
+    said = "Never guessed: without a choice, all numbers are shown."
+    return _select("country", "Country for crisis numbers", countries, values, said)
 
 
 def _select(

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Any
 
 from db.records import DraftRecord, ReplyRecord
 from prompts.records import Persona, Strategy
@@ -182,4 +183,28 @@ class NotSaved:
     drafts: tuple[DraftRecord, ...]
 
 
-TurnEvent = CrisisShown | Refused | Waiting | DraftStarted | Token | Whole | Scored | Failed | Finished | NotSaved
+@dataclass(frozen=True, slots=True)
+class BallotsFolded:
+    """Earlier ballots that a new message has passed over: their new props by the id of the entry they stand under."""
+
+    props: Mapping[str, Mapping[str, Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class AnswersBegun:
+    """The answers of a ballot are being written; how many. Nothing of them is shown until the last one has ended."""
+
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
+class BallotReady:
+    """Every answer has ended and is stored: `props` is the ballot as the page gets it, blind. Ends the turn."""
+
+    props: Mapping[str, Any]
+
+
+TurnEvent = (
+    CrisisShown | Refused | Waiting | DraftStarted | Token | Whole | Scored | Failed | Finished | NotSaved
+    | BallotsFolded | AnswersBegun | BallotReady
+)  # fmt: skip

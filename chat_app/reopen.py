@@ -6,11 +6,15 @@ wording, and its cards could be changed by the browser. Replies and cards theref
 
 import uuid
 from collections.abc import Mapping, Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 from chat_app import card, safety
-from chat_app.wording import AVATAR, INTERRUPTED, SAFETY_AUTHOR, SYSTEM_AUTHOR, stored_text
+from chat_app.ballot_page import ELEMENT as BALLOT_ELEMENT
+from chat_app.ballot_page import entry_id
+from chat_app.live import LiveTurn
+from chat_app.reopen_ballots import BallotEntry
+from chat_app.wording import AVATAR, INTERRUPTED, SAFETY_AUTHOR, SYSTEM_AUTHOR, reply_text, stored_text
 from db.records import DraftStatus, MessageRecord, Outcome, ReplyRecord
 
 Step = dict[str, Any]
@@ -24,12 +28,21 @@ def card_id(reply_id: str) -> str:
 
 def card_element(thread_id: str, reply_id: str, props: Mapping[str, Any]) -> dict[str, Any]:
     """A card as the page's element: shown under the entry of its reply."""
+    return _element(card_id(reply_id), thread_id, reply_id, card.ELEMENT, props)
+
+
+def ballot_element(thread_id: str, entry: str, props: Mapping[str, Any]) -> dict[str, Any]:
+    """A ballot as the page's element, under its entry; the same id every time."""
+    return _element(str(uuid.uuid5(uuid.UUID(entry), "ballot")), thread_id, entry, BALLOT_ELEMENT, props)
+
+
+def _element(id_: str, thread_id: str, under: str, name: str, props: Mapping[str, Any]) -> dict[str, Any]:
     return {
-        "id": card_id(reply_id),
+        "id": id_,
         "threadId": thread_id,
-        "forId": reply_id,
+        "forId": under,
         "type": "custom",
-        "name": card.ELEMENT,
+        "name": name,
         "props": dict(props),
         "display": "inline",
         "mime": "application/json",
@@ -70,6 +83,18 @@ def reply_step(
     }
 
 
+def running_step(turn: LiveTurn, thread_id: str) -> Step:
+    """The entry of a reply that is being written now."""
+    return reply_step(
+        turn.request.reply_id,
+        thread_id,
+        author=turn.request.persona.name,
+        text=reply_text(turn.view),
+        created_at=timestamp(datetime.now(UTC)),
+        streaming=True,
+    )
+
+
 def with_replies(
     steps: list[Step],
     thread_id: str,
@@ -79,15 +104,25 @@ def with_replies(
     messages: Sequence[MessageRecord] = (),
     running: str | None = None,
     country: str | None = None,
+    ballots: Mapping[str, BallotEntry] | None = None,
+    ballot_author: str = "",
 ) -> list[Step]:
     """`steps` with every stored message and reply in its place, and each reply in its stored wording.
 
     `messages` is what the person wrote, `replies` is by message id, and `names` gives a persona's author name by id. A
     message whose turn died gets a note, unless it is `running`, the id of the one being answered now. A crisis whose
-    hand-off the history lost gets it again, with the numbers of `country`. Only messages are kept of `steps`: other
-    marks of the page are of no use afterwards.
+    hand-off the history lost gets it again, with the numbers of `country`. A message in `ballots` has its ballot in the
+    reply's place, by `ballot_author`: the reply that was chosen from it stands on the ballot. Only messages are kept of
+    `steps`: other marks of the page are of no use afterwards.
     """
-    kept = [step | {"parentId": None, "streaming": False} for step in steps if "message" in str(step.get("type"))]
+    ballots = ballots or {}
+    replies = {message_id: reply for message_id, reply in replies.items() if message_id not in ballots}
+    drawn = {entry_id(message_id) for message_id in ballots}
+    kept = [
+        step | {"parentId": None, "streaming": False}
+        for step in steps
+        if "message" in str(step.get("type")) and step["id"] not in drawn
+    ]
     known = {step["id"] for step in kept}
     lost = [_message_step(message) for message in messages if message.id not in known]
     if lost:
@@ -98,7 +133,7 @@ def with_replies(
     shown: list[Step] = []
     for step, following in zip(kept, [*kept[1:], {}], strict=True):
         reply = replies_by_id.get(step["id"])
-        shown.append(step if reply is None else step | {"output": stored_text(reply), "isError": _broken(reply)})
+        shown.append(step if reply is None else step | _stored(reply, names.get(reply.persona, str(step["name"]))))
         missing = replies.get(step["id"])
         if missing is not None and missing.id not in known:
             shown.append(
@@ -111,6 +146,10 @@ def with_replies(
                     error=_broken(missing),
                 )
             )
+        if step["id"] in ballots:
+            entry, at = ballots[step["id"]], str(step.get("createdAt"))
+            under = entry_id(step["id"])
+            shown.append(reply_step(under, thread_id, author=ballot_author, text=entry.text, created_at=at))
         if step["id"] in crises and following.get("name") != SAFETY_AUTHOR:
             shown.append(_hand_off_step(crises[step["id"]], country))
         if step["id"] in dead:
@@ -118,6 +157,10 @@ def with_replies(
             at = str(step.get("createdAt"))
             shown.append(reply_step(note_id, thread_id, author=SYSTEM_AUTHOR, text=INTERRUPTED, created_at=at))
     return shown
+
+
+def _stored(reply: ReplyRecord, author: str) -> Step:
+    return {"name": author, "output": stored_text(reply), "isError": _broken(reply)}
 
 
 def _dead(messages: Sequence[MessageRecord], running: str | None) -> set[str]:
@@ -140,6 +183,18 @@ def _message_step(message: MessageRecord) -> Step:
     at = timestamp(message.created_at)
     step = reply_step(message.id, message.conversation_id, author=PERSON, text=message.text, created_at=at)
     return step | {"type": "user_message", "metadata": {}}
+
+
+def elements(
+    thread_id: str, replies: Mapping[str, ReplyRecord], ballots: Mapping[str, BallotEntry], *, scores: bool
+) -> list[dict[str, Any]]:
+    """What stands under the entries: ballots, and with `scores` the cards of the replies that have one."""
+    drawn = {entry_id(message_id): entry.props for message_id, entry in ballots.items()}
+    made = [ballot_element(thread_id, under, props) for under, props in drawn.items() if props is not None]
+    if scores:
+        plain = {key: reply for key, reply in replies.items() if key not in ballots}
+        made += [card_element(thread_id, reply_id, props) for reply_id, props in cards(plain).items()]
+    return made
 
 
 def cards(replies: Mapping[str, ReplyRecord]) -> dict[str, dict[str, Any]]:

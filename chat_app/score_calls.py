@@ -51,6 +51,11 @@ def check_caller(headers: Mapping[str, str], client: str) -> None:
             "Only programs on the server's own machine and its own pages may ask for scores. "
             "From another machine, open a tunnel to it, for example with ssh -L.",
         )
+    check_json(headers)
+
+
+def check_json(headers: Mapping[str, str]) -> None:
+    """Raise RefusedCall (415) for another type than JSON. `headers` must know its names in lower case."""
     if headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
         raise RefusedCall(415, 'Send JSON with the header "Content-Type: application/json".')
 

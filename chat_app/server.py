@@ -24,12 +24,15 @@ from chat_app.health import Health
 from chat_app.identity import Identity
 from chat_app.live import Hub
 from chat_app.pages.notice import HERE, notice
+from chat_app.pages.results_routes import results_routes
 from chat_app.pages.routes import OpenChats, page_routes
 from chat_app.pages.scorer_routes import scorer_routes
+from chat_app.pages.survey_routes import survey_routes
 from chat_app.runtime import Runtime, install
 from chat_app.score_line import ScoreLine
 from chat_app.services import Services
 from chat_app.settings import Settings
+from chat_app.vote_routes import vote_routes
 from db.errors import StoreError
 
 ROOT = Path(__file__).parents[1]
@@ -88,7 +91,10 @@ def create_parent(settings: Settings, services: Services, identity: Identity, ch
     app.include_router(page_routes(services, identity, chat.sessions))
     line = ScoreLine(services, chat.writing)
     app.include_router(scorer_routes(services, identity, may_chat, line))
+    app.include_router(survey_routes(services, identity))
     app.include_router(api_routes(services, health.state, line))
+    app.include_router(vote_routes(services, identity))
+    app.include_router(results_routes(services, identity))
     app.mount("/static", StaticFiles(directory=HERE / "static"))
     app.add_exception_handler(HTTPException, _on_http)
     app.add_exception_handler(RequestValidationError, _on_bad_form)

@@ -4,12 +4,13 @@ import asyncio
 from collections.abc import AsyncIterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from chat_app.embedded import Engine
 from chat_app.hints import nearest_name
 from chat_app.llm import Models, load_models
 from chat_app.settings import Settings, SettingsError
+from chat_app.study_file import StudyFile
 from chat_app.weights import Weights, check_weights
 from db.engine import create_engine, upgrade
 from db.store import Store
@@ -33,6 +34,8 @@ class Services:
     library: PromptLibrary
     engine: Engine
     studies: StudyStore
+    blind: StudyFile | None = None
+    """The live study that answers every message with a ballot; None is the ordinary chat."""
     scoring: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(1, thread_name_prefix="scorer"))
     """Its own thread, so that a rating never waits behind other work of the default pool."""
 
@@ -50,11 +53,19 @@ def _checked_defaults(settings: Settings, models: dict[str, object], library: Pr
 
 
 @asynccontextmanager
-async def open_services(settings: Settings, weights: Weights | None = None) -> AsyncIterator[Services]:
+async def open_services(
+    settings: Settings, weights: Weights | None = None, *, serving: bool = True
+) -> AsyncIterator[Services]:
     """Build all parts, migrate the database, and close everything in the end.
 
-    Raises SettingsError, ModelsError, PromptFileError, WeightsError, ScorerError or StoreError, each a plain sentence.
+    `serving`: this is the chat's own process, so what is unfinished in the database was left by one that died. A
+    command beside a running chat leaves it alone.
+
+    Raises SettingsError, ModelsError, PromptFileError, StudyFileError, WeightsError, ScorerError or StoreError, each a
+    plain sentence.
     """
+    from chat_app.blind import blind_study  # here, because it works with Services itself
+
     library = PromptLibrary.load(settings.prompts_dir, settings.persona_word)
     specs = load_models(settings.models_file)
     _checked_defaults(settings, dict(specs), library)
@@ -79,8 +90,10 @@ async def open_services(settings: Settings, weights: Weights | None = None) -> A
     studies = StudyStore(database)
     services = Services(settings, store, models, scorer, library, engine, studies)
     try:
-        await store.mark_interrupted()
-        await studies.mark_interrupted()
+        if serving:
+            await store.mark_interrupted()
+            await studies.mark_interrupted()
+            services = replace(services, blind=await blind_study(services))
         yield services
     finally:
         services.scoring.shutdown(wait=False, cancel_futures=True)

@@ -7,7 +7,7 @@ setting that is silently ignored is how a study runs under the wrong condition.
 import os
 import tomllib
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import platformdirs
 from pydantic import Field, ValidationError, field_validator
@@ -63,6 +63,13 @@ class Settings(BaseSettings):
     """Whether a low reply is written again, for a new visitor."""
     auto_improve_threshold: float = Field(default=1.7, ge=1, le=3)
     """Empathy (1..3) under which auto-improve writes a reply again, for a new visitor."""
+    blind_study: str = ""
+    """Live study that answers every message with a blind ballot: the name of a stored one, or the path of its file
+    (TOML), which is then stored at start. Empty: no ballots."""
+    blind_arms: str = ""
+    """The same without a file: two to five "persona/strategy/model", separated by commas."""
+    blind_auto_improve: Literal["off", "on", "trial"] = "off"
+    """With `blind_arms`: whether low answers are written again, never, always, or by chance for each answer."""
     message_limit: int = Field(default=8000, ge=100, le=100_000)
     """Longest message in characters; a longer one is refused with a sentence."""
     first_token_seconds: float = Field(default=60.0, gt=0)
@@ -73,6 +80,9 @@ class Settings(BaseSettings):
     """How long a write waits for a database that another process has locked."""
     secure_cookies: bool = False
     """Set the Secure flag on cookies. Turn on wherever the page is served by TLS."""
+    researcher_token: str = Field(default="", repr=False, pattern=r"^(\S{20,})?$")
+    """Long random text (20 characters or more, no spaces) that opens `/results` to a researcher; empty turns the page
+    off."""
 
     @field_validator("database_url")
     @classmethod
@@ -117,8 +127,8 @@ def load_settings(folder: Path | None = None, *, file: bool = True, **overrides:
         first = error.errors()[0]
         name = str(first["loc"][0]) if first["loc"] else "?"
         source = str(path) if name in values else f"{PREFIX}{name.upper()}"
-        # A database URL can hold a password, so it is never repeated.
-        given = "" if name == "database_url" else f" (got {first.get('input')!r})"
+        # A database URL can hold a password, so it is never repeated; nor is the token.
+        given = "" if name in ("database_url", "researcher_token") else f" (got {first.get('input')!r})"
         raise SettingsError(f"{source}: {name}: {first['msg']}{given}.") from None
 
 

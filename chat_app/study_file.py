@@ -5,8 +5,10 @@ An unknown key or name is refused with the nearest right one: a study that runs 
 
 import hashlib
 import json
+import secrets
 import tomllib
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal
 
@@ -40,14 +42,18 @@ class Arm(_Part):
     name: str = Field(pattern=NAME)
     """What results and exports call it; never shown before the vote."""
     persona: str
+    """A persona: the name of its file in prompts/personas without the ending."""
     strategy: str = "plain"
+    """A strategy: the name of its file in prompts/strategies without the ending."""
     model: str
+    """A model's name, as `heard models list` shows it."""
 
 
 class Condition(_Part):
     """One group of participants."""
 
     name: str = Field(pattern=NAME)
+    """What results and exports call it; never shown."""
     quota: int | None = Field(default=None, ge=1)
     """Most people in it; unset is no limit."""
     sources: tuple[str, ...] = ()
@@ -62,6 +68,7 @@ class StudyFile(_Part):
     kind: StudyKind
     """"survey" (fixed items) or "live" (people's own conversations)."""
     title: str = Field(default="A study of empathetic replies", min_length=1, max_length=200)
+    """At the head of every page of it."""
     introduction: str = Field(default="", max_length=10_000)
     """Markdown, shown before the first ballot."""
     arms: tuple[Arm, ...] = ()
@@ -69,7 +76,9 @@ class StudyFile(_Part):
     sources: tuple[str, ...] = ()
     """For a survey: the sources whose answers come with the items' file, such as "human"."""
     items_per_person: int = Field(default=10, ge=1, le=1000)
+    """For a survey: how many items a person judges, beside those for attention; 1 to 1000."""
     conditions: tuple[Condition, ...] = ()
+    """Groups of participants; empty means that all are one group."""
     quota: int | None = Field(default=None, ge=1)
     """Most people in the whole study; unset is no limit."""
     allow: tuple[str, ...] = ()
@@ -81,6 +90,7 @@ class StudyFile(_Part):
     open_question: str = Field(default=OPEN_QUESTION, max_length=2000)
     """At the end of a survey; empty asks none."""
     completion_code: str = Field(default="", max_length=200)
+    """Shown on the last page, for a panel such as Prolific; empty shows none."""
     completion_url: str = Field(default="", max_length=2000, pattern=r"^(https://.*)?$")
     """Where the last page leads back to, such as Prolific's address."""
     auto_improve: Literal["off", "on", "trial"] = "off"
@@ -155,8 +165,19 @@ def definition_of(study: StudyFile) -> tuple[dict[str, Any], str]:
     return values, hashlib.sha256(text.encode("utf-8")).hexdigest()
 
 
+def record_of(study: StudyFile, known: StudyRecord | None) -> StudyRecord:
+    """The study as it is stored, `known` being how it is stored now. Without a seed of its own it keeps the one of
+    chance that it was given the first time."""
+    if not study.seed:
+        study = study.model_copy(update={"seed": study_of(known).seed if known else secrets.token_hex(16)})
+    definition, digest = definition_of(study)
+    return StudyRecord(study.id, study.kind, definition, digest, known.created_at if known else datetime.now(UTC))
+
+
 def _sentence(error: ValidationError) -> str:
-    first = error.errors(include_url=False)[0]
+    found = error.errors(include_url=False)
+    # A misspelt key first: it is also why the right one is missing.
+    first = next((one for one in found if one["type"] == "extra_forbidden"), found[0])
     place = ".".join(str(part + 1 if isinstance(part, int) else part) for part in first["loc"])
     if first["type"] == "extra_forbidden":
         key = str(first["loc"][-1])

@@ -12,39 +12,30 @@ from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 
 from chat_app import safety
 from chat_app.drafts import Drafts
 from chat_app.records import (
     CrisisShown,
-    Delta,
-    DraftStarted,
     Failed,
     Finished,
     ModelFailure,
     NotSaved,
     Refused,
-    Scored,
-    Token,
     TurnEvent,
     TurnRequest,
-    Usage,
-    Waiting,
-    Whole,
 )
 from chat_app.services import Services
 from chat_app.text import has_visible, readable
+from chat_app.writing import History, write_drafts
 from db.records import ConversationRecord, DraftStatus, MessageRecord, Outcome, ReplyRecord
 from db.store import StoreError
-from prompts.build import build_prompt
 
-MOST_DRAFTS = 3
-"""The first draft and at most two rewrites."""
-
-History = list[tuple[str, str]]
-"""Earlier (message, reply) pairs, oldest first."""
 Inside = Callable[[TurnRequest, Services], AsyncGenerator[TurnEvent, None]]
 """What happens with a message that is no crisis."""
+Answer = Callable[[TurnRequest, Services, History], AsyncGenerator[TurnEvent, None]]
+"""What happens with a message that is stored as pending and has to be answered, and closed by `close_message`."""
 
 log = logging.getLogger(__name__)
 
@@ -54,7 +45,14 @@ async def run_turn(request: TurnRequest, services: Services) -> AsyncGenerator[T
 
     Raises nothing that a person could cause: faults of models and database arrive as events with a plain sentence.
     """
-    async with aclosing(_door(request, services, _admitted)) as events:
+    async with aclosing(run_answered_by(_answer, request, services)) as events:
+        async for event in events:
+            yield event
+
+
+async def run_answered_by(answer: Answer, request: TurnRequest, services: Services) -> AsyncGenerator[TurnEvent, None]:
+    """The way of every message that may be answered: past the crisis check, admitted, stored, and then `answer`."""
+    async with aclosing(_door(request, services, partial(_admitted, answer=answer))) as events:
         async for event in events:
             yield event
 
@@ -85,7 +83,7 @@ async def _door(request: TurnRequest, services: Services, inside: Inside) -> Asy
             yield event
 
 
-async def _admitted(request: TurnRequest, services: Services) -> AsyncGenerator[TurnEvent, None]:
+async def _admitted(request: TurnRequest, services: Services, *, answer: Answer) -> AsyncGenerator[TurnEvent, None]:
     if not has_visible(request.text):
         yield Refused("Your message has no visible text in it. Write a few words and send it again.")
         return
@@ -102,7 +100,7 @@ async def _admitted(request: TurnRequest, services: Services) -> AsyncGenerator[
     if isinstance(earlier, str):
         yield Refused(f"{earlier} Your message was not sent to the model.")
         return
-    async with aclosing(_answer(request, services, earlier)) as events:
+    async with aclosing(answer(request, services, earlier)) as events:
         async for event in events:
             yield event
 
@@ -119,31 +117,37 @@ async def _answer(request: TurnRequest, services: Services, history: History) ->
     """The drafts of one reply, and its end: stored whole, stored as stopped, or stored as broken."""
     made = Drafts()
     try:
-        async with aclosing(_drafts(request, services, history, made)) as events:
+        floor = request.threshold if request.auto_improve else None
+        written = write_drafts(
+            services, request.persona, request.strategy, request.model, history, request.text, floor, made
+        )
+        async with aclosing(written) as events:
             async for event in events:
                 yield event
     except (asyncio.CancelledError, GeneratorExit):
         made.end(DraftStatus.STOPPED)
         outcome = Outcome.ANSWERED if made.complete else Outcome.STOPPED
         # Shielded: what the person read before pressing Stop is written even if the task is cancelled once more.
-        await asyncio.shield(_close(request, services, outcome, made.reply(request)))
+        await asyncio.shield(close_message(request, services, outcome, made.reply(request)))
         raise
     except ModelFailure as failure:
         made.end(DraftStatus.BROKEN, failure.sentence)
         if not made.complete:
-            fault = await _close(request, services, Outcome.BROKEN, made.reply(request))
+            fault = await close_message(request, services, Outcome.BROKEN, made.reply(request))
             yield Failed(f"{failure.sentence} {fault or ''}".strip(), kept_text=made.ended[-1].text)
             return
         # A rewrite that broke costs nothing: the earlier whole draft stands.
     except Exception:
         # A fault of our own: the turn is closed so that nothing stays half written, and the page tells the person.
         made.end(DraftStatus.BROKEN, "Something went wrong in the program.")
-        await _close(request, services, Outcome.ANSWERED if made.complete else Outcome.BROKEN, made.reply(request))
+        await close_message(
+            request, services, Outcome.ANSWERED if made.complete else Outcome.BROKEN, made.reply(request)
+        )
         raise
 
     reply = made.reply(request)
-    assert reply is not None  # _drafts ends without an exception only after a whole draft
-    closing = asyncio.ensure_future(_close(request, services, Outcome.ANSWERED, reply))
+    assert reply is not None  # write_drafts ends without an exception only after a whole draft
+    closing = asyncio.ensure_future(close_message(request, services, Outcome.ANSWERED, reply))
     try:
         fault = await asyncio.shield(closing)
     except asyncio.CancelledError:
@@ -153,44 +157,6 @@ async def _answer(request: TurnRequest, services: Services, history: History) ->
     else:
         sentence = f"{fault} The reply stays on this page only and is not in your history."
         yield NotSaved(sentence, reply.kept.text, reply.drafts)
-
-
-async def _drafts(
-    request: TurnRequest, services: Services, history: History, made: Drafts
-) -> AsyncGenerator[TurnEvent, None]:
-    """Generate, score, and write again while the score is low. Fills `made` as it goes: a Stop loses nothing."""
-    guidance: str | None = None
-    for number in range(1, MOST_DRAFTS + 1):
-        prompt = build_prompt(
-            request.persona,
-            request.strategy,
-            history,
-            request.text,
-            guidance=services.library.guidance[guidance] if guidance else None,
-            context_tokens=request.model.context_tokens,
-        )
-        yield DraftStarted(number, guidance)
-        made.begin(request, prompt, number, guidance)
-        async with aclosing(services.models.stream(request.model, prompt)) as stream:
-            async for item in stream:
-                match item:
-                    case Delta(text):
-                        made.add(text)
-                        yield Token(text)
-                    case Waiting():
-                        yield item
-                    case Usage():
-                        made.usage = item
-        made.end(DraftStatus.COMPLETE)
-        yield Whole()
-        score = await asyncio.get_running_loop().run_in_executor(
-            services.scoring, services.scorer.explain, request.text, made.ended[-1].text
-        )
-        made.rate(score)
-        yield Scored(number, score)
-        if not request.auto_improve or score.empathy is None or score.empathy >= request.threshold:
-            return
-        guidance = score.weakest
 
 
 async def _open(request: TurnRequest, services: Services, outcome: Outcome) -> History | str:
@@ -207,7 +173,9 @@ async def _open(request: TurnRequest, services: Services, outcome: Outcome) -> H
     return [(item.message, item.reply) for item in earlier]
 
 
-async def _close(request: TurnRequest, services: Services, outcome: Outcome, reply: ReplyRecord | None) -> str | None:
+async def close_message(
+    request: TurnRequest, services: Services, outcome: Outcome, reply: ReplyRecord | None
+) -> str | None:
     """Store how the turn ended, in one transaction. Returns None, or the sentence of the fault."""
     try:
         await services.store.close_turn(request.message_id, outcome, reply)

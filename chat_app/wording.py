@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 
 from chat_app.live import Crashed, Stopped, View
-from chat_app.records import CrisisShown, Failed, Finished, NotSaved, Refused
+from chat_app.records import BallotReady, CrisisShown, Failed, Finished, NotSaved, Refused
 from chat_app.text import readable
 from db.records import DraftRecord, DraftStatus, ReplyRecord
 
@@ -22,6 +22,12 @@ AIMS = {
 STOPPED = "> Stopped. What had arrived is kept."
 STOPPED_REWRITE = "> Writing it again was stopped; the earlier draft stands."
 STOPPED_EARLY = "> Stopped before the reply began."
+BALLOT = "These answers to your message come from different sources, in an order of chance."
+STOPPED_BALLOT = (
+    "> Stopped. What had arrived of the answers is kept and not shown, and there is nothing to vote on. "
+    "Write your next message to go on."
+)
+NOTHING_ARRIVED = "None of the answers arrived. Please send your message again."
 INTERRUPTED = "This message was not answered. Please send it again."
 BUSY = (
     "A reply is still being written in this conversation, so this message was not answered. "
@@ -58,6 +64,11 @@ def waiting(ahead: int) -> str:
     return quoted(f"{who} ahead of you. Your reply starts as soon as there is room.")
 
 
+def writing(number: int) -> str:
+    """The line shown while a ballot's answers are written: the same from the first to the last, whoever is fast."""
+    return quoted(f"Writing {number} answers. They appear together when the last one has ended.")
+
+
 def crashed(reference: str) -> str:
     """The sentence for a fault of our own."""
     return f"Something went wrong on our side. Please try again; if it happens again, tell us the number {reference}."
@@ -75,6 +86,8 @@ def reply_text(view: View) -> str:
     """What the reply's place on the page holds right now; "" while there is nothing to say yet."""
     if view.end is not None:
         return _ended(view)
+    if view.writing:
+        return writing(view.writing)
     parts = []
     if view.number > 1:
         parts.append(quoted(f"Writing it again, {AIMS.get(view.guidance or '', 'once more')}."))
@@ -97,6 +110,10 @@ def _ended(view: View) -> str:
             return stored_text(reply)
         case NotSaved(sentence, text, _):
             return f"{shown_text(text)}\n\n{quoted(sentence)}"
+        case BallotReady():
+            return BALLOT
+        case Stopped() if view.writing:
+            return STOPPED_BALLOT
         case Stopped():
             whole = _whole(view)
             return stopped(view.text) if whole is None else f"{shown_text(whole)}\n\n{STOPPED_REWRITE}"

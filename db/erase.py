@@ -12,7 +12,7 @@ from db.engine import BEGIN, NONE, write_queue
 from db.errors import StoreError
 from db.history_tables import ELEMENTS, FEEDBACKS, STEPS, THREADS, USERS
 from db.study_tables import BallotRow
-from db.tables import Base, ConversationRow
+from db.tables import Base, ConversationRow, ParticipantRow
 
 log = logging.getLogger(__name__)
 
@@ -22,6 +22,8 @@ Condition = ColumnElement[bool]
 
 async def delete_participant_rows(session: AsyncSession, participant_id: str) -> tuple[dict[str, int], set[str]]:
     """Delete all rows of a person. Gives the rows removed by table, and the ids of conversations and threads."""
+    # The person's row first, as in every write about them: nothing of theirs is written while this runs.
+    await session.get(ParticipantRow, participant_id, with_for_update=True)
     users = select(USERS.c.id).where(USERS.c.identifier == participant_id)
     thread = or_(THREADS.c.userId.in_(users), THREADS.c.userIdentifier == participant_id)
     owned = ConversationRow.participant_id == participant_id
@@ -40,6 +42,8 @@ async def delete_participant_rows(session: AsyncSession, participant_id: str) ->
 
 async def delete_conversation_rows(session: AsyncSession, conversation_id: str) -> dict[str, int]:
     """Delete one conversation, ours and the page's. Gives the rows removed by table."""
+    owner = select(ConversationRow.participant_id).where(ConversationRow.id == conversation_id)
+    await session.get(ParticipantRow, await session.scalar(owner) or "", with_for_update=True)
     removed = await delete_ballot_rows(session, BallotRow.conversation_id == conversation_id)
     owned, thread = ConversationRow.id == conversation_id, THREADS.c.id == conversation_id
     return removed | await _delete_conversations(session, owned, thread)

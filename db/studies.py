@@ -2,13 +2,14 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from sqlalchemy import delete, func, select, update
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import selectinload
 
 from db.ballots import draw
-from db.errors import StoreDenied, StoreGone, StudyRefused
+from db.errors import StoreDenied, StoreDuplicate, StoreGone, StudyRefused
 from db.records import MessageRecord
 from db.study_records import (
     AnswerRecord,
@@ -22,6 +23,7 @@ from db.study_records import (
 from db.study_rows import answer_values, enrolment_record, item_record, study_record
 from db.study_tables import AnswerRow, BallotRow, EnrolmentRow, ItemRow, StudyRow, VoteRow
 from db.tables import ConversationRow, MessageRow, ParticipantRow
+from db.text import clean_text
 
 Counts = Mapping[str | None, int]
 ChooseCondition = Callable[[Counts], str | None]
@@ -35,20 +37,27 @@ BEGUN = (
     "People have been given ballots of this study already, so what they are asked may not change. "
     "Give the changed study a new name."
 )
+LONGEST_SOURCE = 80
+"""Characters of a source's name: up to five stand in an index entry of each vote, and PostgreSQL bounds those."""
+_LOCKED: Any = {"key_share": True}
+"""Holds a row against others who hold it, but not against a vote that refers to it."""
 USED = "This link has been used in another browser already. Go on there, or ask whoever sent it for a new one."
 
 
 async def save_study(session: AsyncSession, study: StudyRecord, items: Sequence[ItemRecord]) -> None:
     """Write a study with its items and their answers, or bring it up to date; the same again changes nothing.
 
-    An answer that is COMPLETE stays as it is when the new one for the same item and source is PENDING: that is how
-    generated answers outlive a second import. Raises StudyRefused when ballots have been drawn and anything differs.
+    An answer that is COMPLETE stays as it is when the new one for the same item, message and source is PENDING: that
+    is how generated answers outlive a second import. One that names another persona, strategy or model does not.
+    Raises StudyRefused when ballots have been drawn and anything differs, or for a source's name that is too long.
     """
-    row = await session.get(StudyRow, study.id, with_for_update=True)
-    begun = row is not None and await _begun(session, study.id)
-    if row is not None and begun and (row.definition_sha256, row.kind) != (study.definition_sha256, study.kind.value):
-        raise StudyRefused(BEGUN)
-    if begun:
+    if any(len(answer.source) > LONGEST_SOURCE for item in items for answer in item.answers):
+        raise StudyRefused(f"The name of a source has more than {LONGEST_SOURCE} characters. Give it a shorter one.")
+    row = await session.get(StudyRow, study.id, with_for_update=_LOCKED)
+    if row is not None and await _begun(session, study.id):
+        same = (row.definition_sha256, row.kind) == (study.definition_sha256, study.kind.value)
+        if not same or not await _same_items(session, study.id, items):
+            raise StudyRefused(BEGUN)
         return
     if row is None:
         session.add(
@@ -72,15 +81,43 @@ async def save_study(session: AsyncSession, study: StudyRecord, items: Sequence[
     await session.flush()
     for item in items:
         for answer in item.answers:
-            old = kept.get((item.id, answer.source)) if answer.status is AnswerStatus.PENDING else None
-            session.add(AnswerRow(**(old or answer_values(replace(answer, item_id=item.id)))))
+            old = kept.get((item.id, clean_text(item.message), clean_text(answer.source)))
+            if old is None or answer.status is not AnswerStatus.PENDING or not _same_arm(answer, old):
+                old = answer_values(replace(answer, item_id=item.id))
+            session.add(AnswerRow(**old))
+
+
+def _same_arm(answer: AnswerRecord, old: Mapping[str, object]) -> bool:
+    """Whether a stored answer comes from where the new one is to come from; what the new one leaves open may differ."""
+    named = {name: getattr(answer, name) for name in ("persona", "strategy", "model")}
+    return all(value is None or value == old[name] for name, value in named.items())
+
+
+async def _same_items(session: AsyncSession, study_id: str, items_now: Sequence[ItemRecord]) -> bool:
+    """Whether these are the stored items with the stored answers; a PENDING one stands for whatever was generated."""
+    stored = {item.id: item for item in await items(session, study_id, answers=True)}
+    if stored.keys() != {item.id for item in items_now}:
+        return False
+    for new in items_now:
+        old = stored[new.id]
+        texts = {answer.source: answer.text for answer in old.answers}
+        given = {
+            clean_text(answer.source): None if answer.status is AnswerStatus.PENDING else clean_text(answer.text)
+            for answer in new.answers
+        }
+        if (old.number, old.message, old.attention) != (new.number, clean_text(new.message), new.attention):
+            return False
+        if texts.keys() != given.keys() or any(text not in (None, texts[source]) for source, text in given.items()):
+            return False
+    return True
 
 
 async def _begun(session: AsyncSession, study_id: str) -> bool:
     return await session.scalar(select(BallotRow.id).where(BallotRow.study_id == study_id).limit(1)) is not None
 
 
-async def _answers_to_keep(session: AsyncSession, study_id: str) -> dict[tuple[str, str], dict[str, object]]:
+async def _answers_to_keep(session: AsyncSession, study_id: str) -> dict[tuple[str, str, str], dict[str, object]]:
+    messages = {item.id: item.message for item in await items(session, study_id, answers=False)}
     columns = AnswerRow.__table__.c
     rows = await session.execute(
         select(*columns).where(
@@ -89,7 +126,7 @@ async def _answers_to_keep(session: AsyncSession, study_id: str) -> dict[tuple[s
             AnswerRow.status == AnswerStatus.COMPLETE.value,
         )
     )
-    return {(row["item_id"], row["source"]): dict(row) for row in rows.mappings()}
+    return {(row["item_id"], messages[row["item_id"]], row["source"]): dict(row) for row in rows.mappings()}
 
 
 async def save_answer(session: AsyncSession, answer: AnswerRecord) -> None:
@@ -97,9 +134,11 @@ async def save_answer(session: AsyncSession, answer: AnswerRecord) -> None:
 
     Raises StudyRefused once ballots have been drawn from the study, StoreGone when it is not there.
     """
+    await session.get(StudyRow, answer.study_id, with_for_update=_LOCKED)  # so that nobody draws meanwhile
     if await _begun(session, answer.study_id):
         raise StudyRefused(BEGUN)
-    done = await session.execute(update(AnswerRow).where(AnswerRow.id == answer.id).values(**answer_values(answer)))
+    own = (AnswerRow.id == answer.id) & (AnswerRow.study_id == answer.study_id) & (AnswerRow.item_id == answer.item_id)
+    done = await session.execute(update(AnswerRow).where(own).values(**answer_values(answer)))
     if done.rowcount != 1:  # type: ignore[attr-defined]
         raise StoreGone("This study has been changed or removed meanwhile, so the answer was not stored.")
 
@@ -141,7 +180,7 @@ async def enrol(
     """
     if await session.get(ParticipantRow, wanted.participant_id, with_for_update=True) is None:
         raise StoreGone("Your data here has been erased. Open the first page to start anew.")
-    if await session.get(StudyRow, wanted.study_id, with_for_update=True) is None:
+    if await session.get(StudyRow, wanted.study_id, with_for_update=_LOCKED) is None:
         raise StoreGone("There is no such study here any more.")
     row = await session.get(EnrolmentRow, (wanted.study_id, wanted.participant_id))
     if row is not None:
@@ -214,18 +253,21 @@ async def progress(session: AsyncSession, study_id: str, participant_id: str) ->
 async def draw_live(session: AsyncSession, study_id: str, message: MessageRecord, drawn: DrawLive) -> BallotRecord:
     """Draw the ballot for a message that is stored already, before any of its answers exists.
 
-    Raises StoreGone when the study, the message or its writer is not there, StoreDenied when `drawn` gives a ballot of
-    another person.
+    Raises StoreGone when the study, the message or its writer is not there, StoreDuplicate when the message has a
+    ballot, StoreDenied when `drawn` gives a ballot of another person, ValueError when it gives one of another message.
     """
-    owner = await session.scalar(
-        select(ConversationRow.participant_id)
+    written = await session.execute(
+        select(ConversationRow.participant_id, ConversationRow.id)
         .join(MessageRow, MessageRow.conversation_id == ConversationRow.id)
         .where(MessageRow.id == message.id)
     )
+    owner, conversation_id = written.one_or_none() or (None, None)
     if owner is None or await session.get(ParticipantRow, owner, with_for_update=True) is None:
         raise StoreGone
-    if await session.get(StudyRow, study_id, with_for_update=True) is None:
+    if await session.get(StudyRow, study_id, with_for_update=_LOCKED) is None:
         raise StoreGone("There is no such study here any more.")
+    if await session.scalar(select(BallotRow.id).where(BallotRow.message_id == message.id)) is not None:
+        raise StoreDuplicate("This message has been received already. Reload the page to see its answers.")
     so_far = await session.scalar(select(func.count()).where(BallotRow.study_id == study_id))
     last = await session.scalar(
         select(func.max(BallotRow.number)).where(BallotRow.study_id == study_id, BallotRow.participant_id == owner)
@@ -233,5 +275,7 @@ async def draw_live(session: AsyncSession, study_id: str, message: MessageRecord
     ballot, answers = drawn(so_far or 0, (last or 0) + 1)
     if ballot.participant_id != owner:
         raise StoreDenied
+    if (ballot.message_id, ballot.conversation_id) != (message.id, conversation_id):
+        raise ValueError("a ballot for another message")
     await draw(session, [ballot], answers)
     return ballot

@@ -136,4 +136,4 @@ class StudyStore:
 
     async def mark_interrupted(self) -> int:
         """At start-up: live answers that never came. Gives their number."""
-        return await self._write(ballots.interrupt)
+        return await self._write(ballots.interrupt, attempts=3)

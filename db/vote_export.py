@@ -8,7 +8,7 @@ datetimes, or SQLite's texts in UTC.
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 from sqlalchemy import Select, String, Text, case, func, literal, select, text, type_coerce, union_all
 from sqlalchemy.exc import SQLAlchemyError
@@ -237,7 +237,7 @@ class ExportReader:
         enrolled: Any = select(EnrolmentRow.study_id, EnrolmentRow.participant_id)
         enrolled = enrolled.where(self._of_study(EnrolmentRow.study_id))
         if not await self._any_live():
-            return enrolled
+            return cast(Select[Any], enrolled)
         same = (EnrolmentRow.study_id == BallotRow.study_id) & (EnrolmentRow.participant_id == BallotRow.participant_id)
         others = (
             select(BallotRow.study_id, BallotRow.participant_id)

@@ -22,6 +22,7 @@ window.addEventListener("message", (event) => {
 const HAND_OFF = '.ai-message:has([alt="Avatar for heard safety"])';
 const NEAR_THE_END = 80; // pixels
 let cards = 0;
+let ballots = 0;
 let handOffs = 0;
 let following = true;
 let place = { top: 0, height: 0 };
@@ -35,6 +36,9 @@ document.addEventListener("scroll", (event) => {
 }, { capture: true, passive: true });
 function keepInView() {
   const allCards = document.querySelectorAll(".hc-card");
+  const allBallots = document.querySelectorAll(".hb-answers");
+  if (allBallots.length > ballots && following) allBallots[allBallots.length - 1].closest(".ai-message")?.scrollIntoView({ block: "start" });
+  ballots = allBallots.length;
   const allHandOffs = document.querySelectorAll(HAND_OFF);
   if (allCards.length > cards && following) allCards[allCards.length - 1].scrollIntoView({ block: "nearest" });
   if (allHandOffs.length > handOffs) {
@@ -87,7 +91,7 @@ function speak() {
 function speakLast() {
   const last = [...document.querySelectorAll(".ai-message")].pop();
   if (!last || last.matches(HAND_OFF)) return;
-  const card = last.querySelector(".hc-card");
+  const card = last.querySelector(".hc-card, .hb-ballot"); // of a ballot its name: the answers are for reading one by one
   const parts = [...(last.querySelector(".message-content")?.children ?? [])].filter((part) => !part.contains(card));
   spoken.textContent = [...parts.map((part) => part.innerText), card?.getAttribute("aria-label") ?? ""].join(" ");
 }

@@ -135,8 +135,10 @@ def _overlap(chosen: Floats, truth: Floats) -> tuple[float, float]:
 def _gradient(weights: dict[str, torch.Tensor], states: Floats, index: int) -> Floats:
     """Gradient of a facet's logit with respect to each token's state, times the state (Shrikumar et al. 2017)."""
     x = torch.tensor(states, requires_grad=True)
+    queries, values = weights["queries"][:, index], weights["values"][:, index]  # members x width
     hidden = torch.nn.functional.gelu(x @ weights["projection"] + weights["projection_bias"], approximate="tanh")
-    focus = torch.softmax(hidden @ weights["queries"][index], dim=0)
-    (focus @ (hidden @ weights["values"][index])).backward()
+    hidden = hidden.view(-1, *queries.shape)
+    focus = torch.softmax((hidden * queries).sum(2), dim=0)
+    (focus * (hidden * values).sum(2)).sum().backward()
     result: Floats = (x.grad * x).sum(dim=1).detach().numpy()
     return result

@@ -3,15 +3,15 @@
 Every facet has its own query that decides which tokens count (attention pooling, as Lin et al. 2017, eq. 5, with one
 hop a facet), so that one warm sentence is not diluted by five plain ones. With token states x (tokens x states):
 
-    h = gelu(x P + p)                    tokens x width
-    a_f = softmax over tokens of h q_f   tokens
-    z_f = v_f . (a_f h)
-    facet_f = mean over k of sigmoid(z_f + b_fk)   0..1
+    h = gelu(x P_m + p_m)                    tokens x width
+    a_f = softmax over tokens of h q_mf      tokens
+    z_f = v_mf . (a_f h)
+    facet_f = mean over m and k of sigmoid(z_f + b_mfk)   0..1
     component_c = 1 + 2 clip(M_c . facets + m_c, 0, 1) k   1..3, with k = 1 unless the facet "harm" is high (`harmless`)
 
 Facets are ordinal: labels have the levels 0, 1 and 2 of a scale, sigmoid(z_f + b_fk) is the chance that the level is at
 least k (k = 1, 2), and one z_f for both keeps the two in order (Cao et al. 2020, "CORAL"). Their mean is the expected
-level on 0..1.
+level on 0..1. The m are members of a small ensemble, trained from different beginnings and averaged.
 
 A head may pool otherwise (`pooling` in head.toml): "cls" is `scorer.cls_head`.
 """
@@ -114,14 +114,21 @@ class Head:
 
     def facets(self, states: Array) -> Array:
         """Facets of one text, each 0..1, in the order of `file.facets`. `states` is tokens x (layers * width)."""
-        t = self._tensors
-        hidden = _gelu(states @ t["projection"] + t["projection_bias"])
-        focus = hidden @ t["queries"].T
-        focus = np.exp(focus - focus.max(axis=0))
-        pooled = (focus / focus.sum(axis=0)).T @ hidden
-        logits = (pooled * t["values"]).sum(axis=1)[:, None] + t["biases"]
-        result: Array = (1 / (1 + np.exp(-np.clip(logits, -30, 30)))).mean(axis=1)
+        hidden, focus = self._focused(states)
+        pooled = focus.swapaxes(1, 2) @ hidden
+        logits = (pooled * self._tensors["values"]).sum(axis=2)[..., None] + self._tensors["biases"]
+        result: Array = (1 / (1 + np.exp(-np.clip(logits, -30, 30)))).mean(axis=(0, 2))
         return result
+
+    def _focused(self, states: Array) -> tuple[Array, Array]:
+        """Projected states, members x tokens x width, and attention, members x tokens x facets."""
+        t = self._tensors
+        members, _, width = t["queries"].shape
+        hidden = _gelu(states @ t["projection"] + t["projection_bias"])
+        hidden = hidden.reshape(-1, members, width).swapaxes(0, 1)
+        focus = hidden @ t["queries"].swapaxes(1, 2)
+        focus = np.exp(focus - focus.max(axis=1, keepdims=True))
+        return hidden, focus / focus.sum(axis=1, keepdims=True)
 
     def contributions(self, states: Array) -> Array:
         """How far each token speaks for each component, tokens x 3: `terms` by the weight of the facets that raise the
@@ -131,14 +138,11 @@ class Head:
         return result
 
     def terms(self, states: Array) -> Array:
-        """Each token's term of each facet's logit, a_f (h . v_f): tokens x facets, of either sign. `states` as for
-        `facets`.
+        """Each token's term of each facet's logit, a_f (h . v_f), averaged over members: tokens x facets, of either
+        sign. `states` as for `facets`.
         """
-        t = self._tensors
-        hidden = _gelu(states @ t["projection"] + t["projection_bias"])
-        focus = hidden @ t["queries"].T
-        focus = np.exp(focus - focus.max(axis=0))
-        result: Array = focus / focus.sum(axis=0) * (hidden @ t["values"].T)
+        hidden, focus = self._focused(states)
+        result: Array = (focus * (hidden @ self._tensors["values"].swapaxes(1, 2))).mean(axis=0)
         return result
 
     def components(self, facets: Array) -> Array:
@@ -217,12 +221,15 @@ def _check_shapes(path: Path, tensors: dict[str, Array], facets: int) -> None:
     for name, tensor in tensors.items():
         if tensor.dtype.kind != "f" or not np.isfinite(tensor).all():
             raise ScorerError(f"{path}: {name} holds something else than finite numbers. Train again.")
-    width = tensors["projection"].shape[-1]
+    if tensors["queries"].ndim != 3:
+        raise ScorerError(f"{path}: queries must have three dimensions. Train again.")
+    members, _, width = tensors["queries"].shape
     shapes = {
-        "projection_bias": (width,),
-        "queries": (facets, width),
-        "values": (facets, width),
-        "biases": (facets, THRESHOLDS),
+        "projection": (tensors["projection"].shape[0], members * width),
+        "projection_bias": (members * width,),
+        "queries": (members, facets, width),
+        "values": (members, facets, width),
+        "biases": (members, facets, THRESHOLDS),
         "mixing": (len(COMPONENTS), facets),
         "mixing_bias": (len(COMPONENTS),),
     }

@@ -21,8 +21,10 @@ Rows = np.ndarray[Any, np.dtype[np.int64]]
 class Recipe:
     """How a head is trained. The defaults were chosen on the folds of `heard evaluate`, by hand, in a few tries."""
 
+    members: int = 4
+    """Networks trained side by side, whose facets are averaged: one alone depends on its seed."""
     width: int = 64
-    """Of the projected token states."""
+    """Of the projected token states, in each member."""
     basis: int = 256
     """Principal directions of the states that training works in; folded into the projection at the end."""
     dropout: float = 0.3
@@ -57,27 +59,31 @@ class Network(nn.Module):  # type: ignore[misc]  # torch is Any to the type chec
 
     def __init__(self, states: int, facets: int, recipe: Recipe) -> None:
         super().__init__()
-        self.project = nn.Linear(states, recipe.width)
-        self.queries = nn.Parameter(torch.randn(facets, recipe.width) / recipe.width**0.5)
-        self.values = nn.Parameter(torch.randn(facets, recipe.width) / recipe.width**0.5)
-        self.biases = nn.Parameter(torch.zeros(facets, THRESHOLDS))
+        shape = (recipe.members, facets, recipe.width)
+        self.project = nn.Linear(states, recipe.members * recipe.width)
+        self.queries = nn.Parameter(torch.randn(shape) / recipe.width**0.5)
+        self.values = nn.Parameter(torch.randn(shape) / recipe.width**0.5)
+        self.biases = nn.Parameter(torch.zeros(recipe.members, facets, THRESHOLDS))
         self.drop = nn.Dropout(recipe.dropout)
 
     def forward(self, states: torch.Tensor, owner: torch.Tensor, count: int) -> torch.Tensor:
-        """Logits of the chance of each level or more, texts x facets x THRESHOLDS.
+        """Logits of the chance of each level or more, texts x members x facets x THRESHOLDS.
 
         `states` holds the tokens of all texts; `owner` the text of each token.
         """
+        members, facets, width = self.queries.shape
         hidden = self.drop(nn.functional.gelu(self.project(states), approximate="tanh"))
-        focus = hidden @ self.queries.T
+        hidden = hidden.view(-1, members, width).transpose(0, 1)
+        focus = (hidden @ self.queries.transpose(1, 2)).transpose(0, 1).flatten(1)
         place = owner[:, None].expand_as(focus)
         highest = torch.full((count, focus.shape[1]), -1e9).scatter_reduce(0, place, focus.detach(), "amax")
         focus = torch.exp(focus - highest[owner])
         # v . (a h) = a (h . v): pooling numbers, not vectors, is the same and cheaper.
-        heights = hidden @ self.values.T
+        heights = (hidden @ self.values.transpose(1, 2)).transpose(0, 1).flatten(1)
         zeros = torch.zeros(count, focus.shape[1])
         total = zeros.index_add(0, owner, focus)
-        return (zeros.index_add(0, owner, focus * heights) / total)[:, :, None] + self.biases
+        pooled = (zeros.index_add(0, owner, focus * heights) / total).view(count, members, facets)
+        return pooled[..., None] + self.biases
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,7 +162,9 @@ def fit(
             batch = order[at : at + recipe.batch]
             share = torch.sigmoid(network(*_gather(data, batch)))
             index = torch.from_numpy(batch)
-            loss = (((share - labels[0][index]) ** 2).mean(2) * labels[1][index]).sum() / len(batch)
+            # A sum over members: each learns by itself, as if it were alone.
+            error = ((share - labels[0][index][:, None]) ** 2).mean(3).sum(1)
+            loss = (error * labels[1][index]).sum() / len(batch)
             optimiser.zero_grad()
             loss.backward()
             optimiser.step()
@@ -179,7 +187,7 @@ def reached(labels: Floats) -> Floats:
 def predict(network: Network, data: Prepared, rows: Rows) -> Floats:
     """Facets of `rows`, each 0..1."""
     with torch.no_grad():
-        parts = [torch.sigmoid(network(*_gather(data, batch))).mean(2) for batch in _slices(rows, 256)]
+        parts = [torch.sigmoid(network(*_gather(data, batch))).mean((1, 3)) for batch in _slices(rows, 256)]
     result: Floats = torch.cat(parts).numpy()
     return result
 

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from functools import cache
 from typing import Annotated, Any, Protocol
 
-from fastapi import APIRouter, Form, Request
+from fastapi import APIRouter, Form, Query, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from starlette.concurrency import run_in_threadpool
 
@@ -23,10 +23,13 @@ from chat_app.identity import (
 )
 from chat_app.pages.notice import notice, templates
 from chat_app.services import Services
+from chat_app.survey_links import onward
 from db.records import ConsentRecord
 from prompts.safety_files import Hotlines, load_hotlines
 
 CHAT = "/chat/"
+Next = Annotated[str, Query(alias="next")]
+"""Where to go on after the questions: a survey's entry (`survey_links.onward` lets nothing else pass), or the chat."""
 
 
 class OpenChats(Protocol):
@@ -85,7 +88,7 @@ def page_routes(services: Services, identity: Identity, chats: OpenChats) -> API
         return await store.latest_consent(participant) if participant else None
 
     def questions(
-        stored: ConsentRecord | None, answers: dict[str, Any], problems: Sequence[tuple[str, str]] = ()
+        stored: ConsentRecord | None, answers: dict[str, Any], to: str, problems: Sequence[tuple[str, str]] = ()
     ) -> HTMLResponse:
         return page(
             "consent.html",
@@ -99,23 +102,24 @@ def page_routes(services: Services, identity: Identity, chats: OpenChats) -> API
             changing=stored is not None,
             current=stored is not None and stored.version == shown.version,
             answers=answers,
+            survey=onward(to),
             problems=problems,
         )
 
     @router.get("/")
-    async def first_page(request: Request) -> Response:
+    async def first_page(request: Request, to: Next = "") -> Response:
         stored = await consent_of(request)
         if stored and stored.chat and stored.version == shown.version:
-            return RedirectResponse(CHAT, 303)
-        return questions(stored, {"adult": False, "research": "", "country": chosen_country(request)})
+            return RedirectResponse(onward(to) or CHAT, 303)
+        return questions(stored, {"adult": False, "research": "", "country": chosen_country(request)}, to)
 
     @router.get("/consent")
-    async def change_answers(request: Request) -> Response:
+    async def change_answers(request: Request, to: Next = "") -> Response:
         stored = await consent_of(request)
         # Nothing is ticked at the first visit; later the page shows what was answered.
         research = "" if stored is None else "yes" if stored.research else "no"
         given = stored is not None and stored.chat
-        return questions(stored, {"adult": given, "research": research, "country": chosen_country(request)})
+        return questions(stored, {"adult": given, "research": research, "country": chosen_country(request)}, to)
 
     @router.post("/consent")
     async def answer(
@@ -125,10 +129,11 @@ def page_routes(services: Services, identity: Identity, chats: OpenChats) -> API
         adult: Annotated[str, Form()] = "",
         country: Annotated[str, Form()] = "",
         version: Annotated[str, Form()] = "",
+        to: Annotated[str, Form(alias="next")] = "",
     ) -> Response:
         stored = await consent_of(request)
         if chat == "no":
-            response = await refuse(request, stored)
+            response = await refuse(request, stored, to)
         else:
             problems = [
                 (field, sentence)
@@ -142,23 +147,24 @@ def page_routes(services: Services, identity: Identity, chats: OpenChats) -> API
                 if wrong
             ]
             if problems:
-                return questions(stored, {"adult": adult == "yes", "research": research, "country": country}, problems)
-            response = await accept(request, research == "yes")
+                given = {"adult": adult == "yes", "research": research, "country": country}
+                return questions(stored, given, to, problems)
+            response = await accept(request, research == "yes", to)
         if country in countries:
             response.set_cookie(COUNTRY_COOKIE, country, COOKIE_SECONDS, httponly=True, samesite="lax")
         elif chat == "yes":
             response.delete_cookie(COUNTRY_COOKIE)
         return response
 
-    async def accept(request: Request, research: bool) -> Response:
+    async def accept(request: Request, research: bool, to: str) -> Response:
         participant = identity.participant_from_headers(request.headers) or new_participant()
         await store.ensure_participant(participant)
         await store.save_consent(ConsentRecord(participant, shown.version, True, research, datetime.now(UTC)))
-        response = RedirectResponse(CHAT, 303)
+        response = RedirectResponse(onward(to) or CHAT, 303)
         response.set_cookie(VISITOR_COOKIE, identity.sign(participant), COOKIE_SECONDS, httponly=True, samesite="lax")
         return response
 
-    async def refuse(request: Request, stored: ConsentRecord | None) -> Response:
+    async def refuse(request: Request, stored: ConsentRecord | None, to: str) -> Response:
         # Somebody who never agreed leaves no trace. A withdrawal is stored, since it must outlive this request.
         if stored:
             await store.save_consent(
@@ -167,7 +173,7 @@ def page_routes(services: Services, identity: Identity, chats: OpenChats) -> API
             await chats.stop(stored.participant_id)
             await chats.dismiss(stored.participant_id)
         # Not the chat's hand-off: its words answer a message, and here nobody has written one.
-        return page("declined.html", stored=stored is not None, **numbers(chosen_country(request)))
+        return page("declined.html", stored=stored is not None, survey=onward(to), **numbers(chosen_country(request)))
 
     @router.get("/help")
     async def crisis_help(request: Request, country: str = "") -> Response:
@@ -235,6 +241,7 @@ def counted(stored: dict[str, Any]) -> list[tuple[str, int]]:
     messages = [message for conversation in conversations for message in conversation["messages"]]
     replies = [message["reply"] for message in messages if message["reply"]]
     drafts = [draft for reply in replies for draft in reply["drafts"]]
+    ballots = [ballot for study in stored["studies"] for ballot in study["ballots"]]
     numbers = [
         ("Your random id, with the day it was made", 1 if stored["participant"] else 0),
         ("Answers to the questions on the first page", len(stored["consents"])),
@@ -244,6 +251,8 @@ def counted(stored: dict[str, Any]) -> list[tuple[str, int]]:
         ("Drafts of replies", len(drafts)),
         ("Scores", sum(1 for draft in drafts if draft["score"])),
         ("Cases flagged on the scorer's page", len(stored["flags"])),
+        ("Ballots that you were given", len(ballots)),
+        ("Your votes", sum(1 for ballot in ballots if ballot["vote"])),
         ("Rows of the chat's history list", sum(len(rows) for rows in stored["page_history"].values())),
     ]
     return [(name, number) for name, number in numbers if number]

@@ -1,7 +1,8 @@
 """`make bench`: the figures of the README, measured on this machine in one run. Takes about ten minutes.
 
 python -m tests.bench                 all of them
-python -m tests.bench start speed     only these: start, speed, card, crowd, scorer, protocol, export, crisis
+python -m tests.bench start speed     only these, of start, speed, card, crowd, scorer, protocol, votes,
+                                      results, export, crisis
 """
 
 import asyncio
@@ -18,13 +19,15 @@ from tests.bench.card import card
 from tests.bench.crowd import crowd
 from tests.bench.export import export
 from tests.bench.protocol import protocol
+from tests.bench.results import results
 from tests.bench.scorer import scorer
 from tests.bench.served import machine, served
 from tests.bench.speed import speed
 from tests.bench.start import start
 from tests.bench.table import HEADINGS, Row
+from tests.bench.votes import votes
 
-PARTS = ("start", "speed", "card", "crowd", "scorer", "protocol", "export", "crisis")
+PARTS = ("start", "speed", "card", "crowd", "scorer", "protocol", "votes", "results", "export", "crisis")
 CASES = Path(__file__).parents[1] / "safety_cases"
 console = Console()
 
@@ -41,10 +44,14 @@ async def measure(parts: list[str]) -> list[Row]:
             new = await card()
         elif part == "scorer":
             new = await asyncio.to_thread(scorer, weights.encoder)
+        elif part == "results":
+            new = await results()
         elif part == "export":
             new = await asyncio.to_thread(export)
         elif part == "protocol":
             new = await asyncio.to_thread(protocol, weights.encoder)
+        elif part == "votes":
+            new = await votes()
         else:
             with served() as server:
                 if part == "speed":

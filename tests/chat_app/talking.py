@@ -50,6 +50,7 @@ class Served:
     data_dir: Path
     log: Path
     model: ScriptedServer
+    pid: int = 0
 
     async def settled(self, want: object, sql: str, *values: str) -> None:
         """Wait until a query gives `want`: the page's history, and a crisis, are written after the page is shown."""
@@ -71,11 +72,13 @@ class Served:
 
 @contextmanager
 def serving(folder: Path, **settings: str) -> Iterator[Served]:
-    """Start `heard chat` in `folder` with a model "talker" that plays scripts; `settings` are HEARD_ variables."""
+    """Start `heard chat` in `folder` with a model "talker" that plays scripts; `settings` are HEARD_ variables.
+
+    More models may stand in `folder`'s models.toml already.
+    """
     with ScriptedServer() as model, (folder / "log").open("w") as log:
-        (folder / "models.toml").write_text(
-            f'talker = {{ provider = "openai", model = "talker", base_url = "{model.base_url}" }}\n', encoding="utf-8"
-        )
+        with (folder / "models.toml").open("a", encoding="utf-8") as file:
+            file.write(f'talker = {{ provider = "openai", model = "talker", base_url = "{model.base_url}" }}\n')
         data = Path(settings.setdefault("data_dir", str(folder / "data")))
         process = subprocess.Popen(
             [*COMMAND, "--port", str(free_port())],
@@ -89,7 +92,7 @@ def serving(folder: Path, **settings: str) -> Iterator[Served]:
             assert process.stdout
             first = process.stdout.readline()
             assert first.startswith(READY), (folder / "log").read_text()
-            yield Served(first.removeprefix(READY).strip(), data, folder / "log", model)
+            yield Served(first.removeprefix(READY).strip(), data, folder / "log", model, process.pid)
         finally:
             process.send_signal(signal.SIGINT)
             process.communicate(timeout=20)

@@ -1,5 +1,6 @@
 """The scorer's page of a running `heard chat`: over HTTP, and in a real Chromium on a small screen."""
 
+import re
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
@@ -9,6 +10,7 @@ import pytest
 from playwright.async_api import expect
 
 from chat_app.weights import Weights
+from scorer.records import level_of
 from tests.browser import NARROW, Console, chromium, contrast, installed
 from tests.chat_app.talking import CRISIS, WARM, Served, serving
 
@@ -25,7 +27,9 @@ def test_the_running_program_scores_flags_and_erases(shop: Served) -> None:
     with httpx.Client(base_url=shop.url, headers={"origin": shop.url}, timeout=30) as client:
         given = client.post("/api/score", json={"seeker": "", "reply": WARM}).json()
         page = client.post("/scorer", data={"reply": WARM})
-        assert f"Empathy {given['empathy']:.1f}" in page.text
+        shown = re.search(r"Empathy (\d\.\d+), (\w+)", page.text)
+        assert shown is not None
+        assert (float(shown[1]), shown[2]) == (pytest.approx(given["empathy"], abs=0.05), level_of(given["empathy"]))
         assert client.post("/scorer/flag", data={"reply": WARM}).status_code == 403
         version = client.get("/").text.split('name="version" value="')[1].split('"')[0]
         client.post("/consent", data={"chat": "yes", "adult": "yes", "research": "no", "version": version})

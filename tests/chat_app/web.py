@@ -130,6 +130,15 @@ async def store(tmp_path: Path) -> AsyncIterator[Store]:
 def built(tmp_path: Path, store: Store, *, scorer: Any = None, **values: Any) -> Web:
     settings = Settings(data_dir=tmp_path, **values)
     identity = Identity.load(tmp_path)
+    sessions = Sessions()
+    app = parent(settings, store, identity, sessions, scorer)
+    app.mount("/chat", chat_that_tells())
+    client = httpx.AsyncClient(transport=httpx.ASGITransport(app, raise_app_exceptions=False), base_url=BASE)
+    return Web(client, store, settings, identity, sessions)
+
+
+def parent(settings: Settings, store: Store, identity: Identity, sessions: Sessions, scorer: Any = None) -> FastAPI:
+    """The product's own server round the chat, without the chat and its models."""
     services = Services(
         settings,
         store,
@@ -139,15 +148,11 @@ def built(tmp_path: Path, store: Store, *, scorer: Any = None, **values: Any) ->
         engine=cast(Any, Engine()),
         studies=StudyStore(store.engine),
     )
-    sessions = Sessions()
 
     async def aclose() -> None:
         return None
 
-    app = create_parent(settings, services, identity, Chat(sessions, aclose, Tokens(), "default-src 'self'"))
-    app.mount("/chat", chat_that_tells())
-    client = httpx.AsyncClient(transport=httpx.ASGITransport(app, raise_app_exceptions=False), base_url=BASE)
-    return Web(client, store, settings, identity, sessions)
+    return create_parent(settings, services, identity, Chat(sessions, aclose, Tokens(), "default-src 'self'"))
 
 
 @pytest.fixture

@@ -1,17 +1,19 @@
 """Real databases in a fresh folder, and records to put into them."""
 
+import asyncio
 import shutil
 import uuid
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
+from sqlalchemy import inspect, text
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from db.engine import create_engine, upgrade_sync
+from db.engine import create_engine, upgrade, upgrade_sync
 from db.records import (
     ConversationRecord,
     DraftRecord,
@@ -23,6 +25,8 @@ from db.records import (
     ScoreRecord,
 )
 from db.store import Store
+from db.tables import Base
+from tests.db.postgres import NEEDED, cluster
 
 LOCK_SECONDS = 0.3
 """For tests in which a lock is to be waited out."""
@@ -107,10 +111,47 @@ def migrated(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+@pytest.fixture(scope="session")
+def server() -> Iterator[str]:
+    """URL of a real PostgreSQL server. Whoever uses it bears the marks of `postgres.NEEDED`."""
+    with cluster() as url:
+        yield url
+
+
 @pytest.fixture
-def url(path: Path, migrated: Path) -> str:
+def empty_server(server: str) -> str:
+    """The server with every table there and empty."""
+    asyncio.run(_emptied(server))
+    return server
+
+
+async def _emptied(url: str) -> None:
+    engine = create_engine(url, lock_seconds=PATIENT_SECONDS)
+    async with engine.connect() as connection:
+        tables = set(await connection.run_sync(lambda there: inspect(there).get_table_names()))
+    if not Base.metadata.tables.keys() <= tables:
+        await upgrade(url)
+    async with engine.begin() as connection:
+        await connection.execute(text("TRUNCATE participant, study, users CASCADE"))
+    await engine.dispose()
+
+
+@pytest.fixture
+def file_url(path: Path, migrated: Path) -> str:
+    """An SQLite file with every table there and empty."""
     shutil.copyfile(migrated, path)
     return f"sqlite+aiosqlite:///{path}"
+
+
+@pytest.fixture
+def url(file_url: str) -> str:
+    return file_url
+
+
+@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=NEEDED)])
+def each_url(request: pytest.FixtureRequest) -> str:
+    """The one database and then the other: a module that names its `url` after this one tests both."""
+    return str(request.getfixturevalue("file_url" if request.param == "sqlite" else "empty_server"))
 
 
 @pytest.fixture

@@ -12,21 +12,25 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 
 from db.engine import create_engine
 from db.errors import StoreGone
-from db.records import ConsentRecord, Outcome
+from db.records import ConsentRecord, MessageRecord, Outcome
 from db.store import Store
+from db.study_records import StudyKind
 from db.transaction import run_sql
 from tests.db.conftest import LOCK_SECONDS, Make
+from tests.db.studying import Studying
 from tests.db.test_store import count
 
 MARK = "zaphod-beeblebrox"
 TABLES = (
     "participant", "consent", "conversation", "message", "reply", "draft", "score", "flag",
     "users", "threads", "steps", "elements", "feedbacks",
+    "enrolment", "ballot", "slot", "vote", "vote_change",
 )  # fmt: skip
+"""Those that hold nothing once everybody is erased."""
 
 
 async def fill(store: Store, make: Make, engine: AsyncEngine, person: str, mark: str, turns: int = 3) -> str:
-    """Rows in all thirteen tables, with `mark` in every text. Gives the conversation's id."""
+    """Rows in every table, with `mark` in every text of the person's. Gives the conversation's id."""
     await store.save_consent(ConsentRecord(person, mark, True, True, make.now))
     conversation = make.conversation(person, persona=mark)
     for number in range(turns):
@@ -56,7 +60,23 @@ async def fill(store: Store, make: Make, engine: AsyncEngine, person: str, mark:
         ),
     ):
         await run_sql(engine, query, values)
+    await judge(Studying(store, make, mark=mark), person, message)
     return thread
+
+
+async def judge(studying: Studying, person: str, message: MessageRecord) -> None:
+    """Votes of a person, changed once each: in a survey, and in a live study on a message of theirs."""
+    if await studying.studies.study("blind") is None:
+        await Studying(studying.store, studying.make, reveal=False).survey()  # else a vote is final
+        await studying.studies.save_study(studying.study("talk", StudyKind.LIVE, reveal=False))
+    ballots = await studying.enrolled(person)
+    live, answers = await studying.live(person, message)
+    await studying.studies.finish_ballot(live.id, [studying.came(answer) for answer in answers])
+    for ballot, least in ((ballots[0], 2), (live, None)):
+        for choice in (1, 2):
+            await studying.studies.vote(studying.cast(ballot, choice, least and 3))
+    await studying.studies.vote(studying.cast(ballots[1], None, None))
+    await studying.studies.complete("blind", person, studying.mark, studying.make.now)
 
 
 def bytes_with(folder: Path, mark: str) -> list[str]:
@@ -76,7 +96,9 @@ async def test_everything_goes_and_nothing_else(
     assert removed == {
         "score": 6, "draft": 6, "reply": 3, "message": 3, "conversation": 1, "feedbacks": 1, "elements": 1, "steps": 1,
         "threads": 1, "flag": 1, "consent": 1, "participant": 1, "users": 1,
+        "enrolment": 1, "ballot": 3, "slot": 8, "vote": 3, "vote_change": 2, "answer": 2,
     }  # fmt: skip
+    assert (count(path, "study"), count(path, "item"), count(path, "answer")) == (2, 2, 8)
     assert bytes_with(path.parent, MARK) == []
     assert path.with_name("heard.db-wal").stat().st_size == 0
     after = await store.export_participant("other")
@@ -84,7 +106,8 @@ async def test_everything_goes_and_nothing_else(
     assert await store.conversation_owner(thread) == "other"
     assert set((await store.erase_participant(person)).values()) == {0}
     await store.erase_participant("other")
-    assert [count(path, table) for table in TABLES] == [0] * 13
+    assert (count(path, "study"), count(path, "item"), count(path, "answer")) == (2, 2, 6)
+    assert [count(path, table) for table in TABLES] == [0] * len(TABLES)
 
 
 @pytest.mark.parametrize("seed", [4, 8, 10])
@@ -175,7 +198,7 @@ async def test_a_reply_that_streams_meanwhile_comes_to_nothing(
     assert "erased" in str(caught.value)
     with pytest.raises(StoreGone):
         await store.open_turn(conversation, make.message(conversation))
-    assert [count(path, table) for table in TABLES] == [0] * 13
+    assert [count(path, table) for table in TABLES] == [0] * len(TABLES)
 
 
 async def test_erasing_and_closing_at_once_never_leaves_half(store: Store, make: Make, path: Path) -> None:
@@ -192,7 +215,7 @@ async def test_erasing_and_closing_at_once_never_leaves_half(store: Store, make:
         )
         assert results[0] is None or isinstance(results[0], StoreGone)
         assert isinstance(results[1], dict)
-    assert [count(path, table) for table in TABLES] == [0] * 13
+    assert [count(path, table) for table in TABLES] == [0] * len(TABLES)
 
 
 async def test_one_conversation_can_go_alone(

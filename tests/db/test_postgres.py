@@ -1,13 +1,9 @@
 """The same store on a real PostgreSQL server, where one is installed: started for these tests, on a socket."""
 
 import asyncio
-import importlib.util
-import os
-import pwd
-import shutil
-import subprocess
-import tempfile
-from collections.abc import AsyncIterator, Iterator
+from collections import Counter
+from collections.abc import AsyncIterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -21,59 +17,16 @@ from db.errors import StoreBusy, StoreError, StoreGone, StoreReadOnly, StoreUnav
 from db.records import HistoryItem, Outcome
 from db.store import Store
 from db.tables import Base
+from db.vote_reads import Cell, read_votes
 from tests.db.conftest import LOCK_SECONDS, PATIENT_SECONDS, Make
+from tests.db.postgres import NEEDED
 from tests.db.test_erase import MARK, fill
 from tests.db.test_store import NASTY
+from tests.voters import Cast, Truth, put, simulate
 
+FEW = Truth({"a": 0.5, "b": 0.0, "c": -0.5}, (0.2, 0.0, 0.0), (0.0, 0.0, 0.1))
 
-def _programs() -> Path | None:
-    """Folder of initdb and pg_ctl; Debian keeps it off the PATH."""
-    found = shutil.which("pg_ctl")
-    folders = [Path(found).resolve().parent] if found else []
-    folders += sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)
-    return next((folder for folder in folders if (folder / "initdb").exists()), None)
-
-
-PROGRAMS = _programs()
-pytestmark = [
-    pytest.mark.skipif(PROGRAMS is None, reason="no PostgreSQL server is installed (initdb, pg_ctl)"),
-    pytest.mark.skipif(importlib.util.find_spec("asyncpg") is None, reason="the driver asyncpg is not installed"),
-]
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[str]:
-    """URL of a fresh database cluster without a TCP port."""
-    assert PROGRAMS is not None
-    folder = Path(tempfile.mkdtemp(prefix="heard-pg-"))  # a socket's path must be short, so not pytest's folder
-    account = None
-    if os.geteuid() == 0:  # the server refuses to run as root
-        account = pwd.getpwnam("postgres" if "postgres" in {user.pw_name for user in pwd.getpwall()} else "nobody")
-        os.chown(folder, account.pw_uid, account.pw_gid)
-    user = account.pw_name if account else pwd.getpwuid(os.geteuid()).pw_name
-
-    def run(*command: str) -> None:
-        done = subprocess.run(
-            [str(PROGRAMS / command[0]), *command[1:]],
-            user=account and account.pw_uid,
-            group=account and account.pw_gid,
-            cwd=folder,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-            text=True,
-            timeout=120,
-        )
-        assert done.returncode == 0, done.stderr
-
-    data = str(folder / "data")
-    run("initdb", "-D", data, "-A", "trust", "-E", "UTF8", "--no-locale", "--no-sync")
-    options = f"-k {folder} -c listen_addresses= -c fsync=off"
-    run("pg_ctl", "-D", data, "-w", "-l", str(folder / "log"), "-o", options, "start")
-    try:
-        yield f"postgresql+asyncpg://{user}@/postgres?host={folder}"
-    finally:
-        run("pg_ctl", "-D", data, "-m", "immediate", "stop")
-        shutil.rmtree(folder)
+pytestmark = NEEDED
 
 
 @pytest.fixture
@@ -200,6 +153,34 @@ async def test_export_and_erase(store: Store, make: Make, engine: AsyncEngine, p
     assert all(removed.values())
     with pytest.raises(StoreGone):
         await store.close_turn(pending.id, Outcome.ANSWERED, make.reply(pending))
-    for table in Base.metadata.tables:
-        assert await rows(engine, table) == 0
+    left = {table: await rows(engine, table) for table in Base.metadata.tables}
+    assert {table: number for table, number in left.items() if number} == {"study": 2, "item": 2, "answer": 6}
     assert await store.mark_interrupted() == 0
+
+
+async def test_results_are_those_of_sqlite(engine: AsyncEngine, tmp_path: Path) -> None:
+    casts = [replace(one, leaks=(1,), item=50 + one.item) if n % 9 == 0 else one
+             for n, one in enumerate(simulate(FEW, 20, 6, seed=3, same=0.1))]  # fmt: skip
+    casts += [Cast(n, ("a", "b", "c"), most=1 + n % 2, least=3, item=99, attention="a") for n in range(8)]
+    casts += [Cast(n, ("a", "b"), most=1 + n % 2, assigned=(n % 3 == 0, n % 4 == 0)) for n in range(20)]
+    consents = {1: [(True, False)], 2: [(False, False), (True, True)], 3: []}
+    lite_url = f"sqlite+aiosqlite:///{tmp_path / 'lite.db'}"
+    await upgrade(lite_url)
+    lite = create_engine(lite_url)
+    found = []
+    for each in (engine, lite):
+        await put(each, casts, consents=consents)
+        read = await read_votes(each, "warm", rows=True)
+        numbers = Counter(
+            (read.rows.cells[cell], item) for cell, item in zip(read.rows.cell, read.rows.item, strict=True)
+        )
+        by_cell: Counter[Cell] = Counter()
+        for (cell, _), number in numbers.items():
+            by_cell[cell] += number
+        trial = sorted(read.trial, key=repr)
+        found.append((read.counts, by_cell, trial, len(read.rows.failing)))
+    await lite.dispose()
+    assert found[0] == found[1]
+    assert sum(found[0][0].everybody.values()) == len(casts)
+    assert found[0][2]
+    assert found[0][3]

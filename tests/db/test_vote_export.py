@@ -50,6 +50,7 @@ RUN = [Path(sys.executable).with_name("heard"), "export"]
 
 def make_study(name: str, kind: StudyKind, make: Make) -> StudyRecord:
     definition = {"id": name, "kind": kind.value, "allow": ["secret-pid"], "completion_code": "PAY-ME", "seed": "s33d"}
+    definition["reveal"] = False  # else a vote is final
     return StudyRecord(name, kind, definition, hashlib.sha256(name.encode()).hexdigest(), make.now)
 
 

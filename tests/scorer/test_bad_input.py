@@ -53,7 +53,7 @@ def cut_projection(folder: Path) -> None:
         (remove_weights, "weights.safetensors cannot be read. Restore it beside head.toml"),
         (remove_head_file, "There is no scorer head"),
         (change_weights, "its sha256 differs). Restore it, or train again."),
-        (cut_projection, "read token states of 384 numbers, but its encoder gives 768"),
+        (cut_projection, "read token states of 576 numbers, but its encoder gives 1152"),
     ],
 )
 @pytest.mark.parametrize("command", ["score", "perturb"])

@@ -15,11 +15,11 @@ from scorer.score import HEADS, head_folder
 
 FILE = HeadFile("A test", "tiny", "0" * 64, "", [1], ["one", "two"], ["none: 0"], "heard train")
 TENSORS = {
-    "projection": np.eye(2),
-    "projection_bias": np.zeros(2),
-    "queries": np.array([[0.0, 0.0], [100.0, 0.0]]),
-    "values": np.array([[1.0, 0.0], [0.0, 1.0]]),
-    "biases": np.array([[0.0, -1.0], [0.5, 0.5]]),
+    "projection": np.hstack([np.eye(2), -np.eye(2)]),
+    "projection_bias": np.zeros(4),
+    "queries": np.array([[[0.0, 0.0], [100.0, 0.0]], [[0.0, 0.0], [0.0, 0.0]]]),
+    "values": np.array([[[1.0, 0.0], [0.0, 1.0]], [[0.0, 0.0], [0.02, 0.0]]]),
+    "biases": np.array([[[0.0, -1.0], [0.5, 0.5]], [[0.0, 0.0], [0.0, 0.0]]]),
     "mixing": np.array([[1.0, 0.0], [0.0, 1.0], [0.5, 0.5]]),
     "mixing_bias": np.array([0.0, 0.0, 2.0]),
 }
@@ -32,12 +32,14 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_pooling_by_hand(folder: Path) -> None:
-    """Facet one looks at all tokens alike, facet two only at the first; gelu is x for large x and 0 for very small."""
+    """Two members. In the first, facet one looks at all tokens alike and facet two only at the first; the second sees
+    the states negated, and only facet two asks anything of them. Gelu is x for large x and 0 for very small."""
     head = Head.load(folder)
     states = np.array([[10.0, 20.0], [-50.0, 40.0]], np.float32)
     facets = head.facets(states)
-    chances = 1 / (1 + np.exp(-np.array([5.0, 4.0, 20.5])))  # facet one's two levels, and facet two's, which are alike
-    assert facets == pytest.approx([chances[:2].mean(), chances[2]], rel=1e-5)
+    # The first member's facet one at two levels, its facet two (whose levels are alike), the second member's facet two.
+    chances = 1 / (1 + np.exp(-np.array([5.0, 4.0, 20.5, 0.02 * 50 / 2])))
+    assert facets == pytest.approx([(chances[:2].mean() + 0.5) / 2, (chances[2] + chances[3]) / 2], rel=1e-5)
     assert head.components(facets) == pytest.approx([1 + 2 * facets[0], 1 + 2 * facets[1], 3.0])
 
 
@@ -96,7 +98,7 @@ def test_weights_of_something_else_are_refused(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "value", "match"),
     [
-        ("biases", np.array([[0.0, np.nan], [0.0, 0.0]]), "biases holds something else than finite numbers"),
+        ("biases", np.full((2, 2, 2), np.nan), "biases holds something else than finite numbers"),
         ("mixing_bias", np.array([0, 1, 2]), "mixing_bias holds something else"),
         ("projection", np.zeros(2), "projection must have two dimensions"),
         ("mixing", np.zeros((2, 2)), "mixing has shape"),

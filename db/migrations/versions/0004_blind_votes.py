@@ -193,7 +193,6 @@ def upgrade() -> None:
         "vote",
         [
             "study_id",
-            "participant_id",
             "sources",
             "unvotable",
             "leaks",
@@ -204,6 +203,14 @@ def upgrade() -> None:
             "condition",
         ],
         unique=False,
+    )
+    op.create_index(
+        "ix_vote_attention",
+        "vote",
+        ["study_id"],
+        unique=False,
+        sqlite_where=sa.text("attention IS NOT NULL"),
+        postgresql_where=sa.text("attention IS NOT NULL"),
     )
     op.create_index(op.f("ix_vote_participant_id"), "vote", ["participant_id"], unique=False)
     op.create_table(
@@ -230,6 +237,7 @@ def downgrade() -> None:
     op.drop_table("vote_change")
     op.drop_index(op.f("ix_vote_participant_id"), table_name="vote")
     op.drop_index("ix_vote_counts", table_name="vote")
+    op.drop_index("ix_vote_attention", table_name="vote")
     op.drop_table("vote")
     op.drop_index("ix_slot_answer_id", table_name="slot")
     op.drop_table("slot")

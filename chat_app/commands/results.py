@@ -1,0 +1,112 @@
+"""`heard results STUDY`: what the blind votes of a study say, as tables, as JSON, or as pictures."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from chat_app.results.records import StudyResults, Wanted
+
+app = typer.Typer()
+
+
+class ResultsError(Exception):
+    """Something that a person can put right; `str()` names it and the next step."""
+
+    exit_status = 2
+
+
+@app.command()
+def results(
+    study: Annotated[str, typer.Argument(help="The study's id, as in its file.")],
+    as_json: Annotated[bool, typer.Option("--json", help="Everything as JSON; shares on 0..1.")] = False,
+    with_leaks: Annotated[
+        bool, typer.Option("--with-leaks", help="Count ballots too on which an answer gave its source away.")
+    ] = False,
+    condition: Annotated[
+        str | None, typer.Option("--condition", metavar="NAME", help="Only people in this condition.")
+    ] = None,
+    passed_attention: Annotated[
+        bool, typer.Option("--passed-attention", help="Leave out people who failed an attention item.")
+    ] = False,
+    pictures: Annotated[
+        Path | None, typer.Option("--pictures", metavar="DIR", help="Write the charts there as SVG files too.")
+    ] = None,
+) -> None:
+    """Show what the blind votes of a study say.
+
+    \b
+    heard results warm                       tables
+    heard results warm --json > warm.json    for a script
+    heard results warm --pictures figures    most-least.svg and strengths.svg
+
+    Counted are people whose newest answer allows research. Attention items,
+    and ballots on which an answer gave its source away, are left out; the
+    last table says how many votes were left out and why: it adds up to all.
+
+    Share: of the ballots where the source could be marked and that were not
+    skipped, with Wilson's interval. Strength: Bradley-Terry, in log-odds,
+    freed of position effects, with a bootstrap over people. Alpha: agreement
+    on items beyond the overall favourites; 1 is full, 0 is chance.
+    """
+    from chat_app.results.records import Wanted
+
+    found = _found(study, Wanted(condition, with_leaks, passed_attention))
+    if as_json:
+        import json
+        from dataclasses import asdict
+
+        typer.echo(json.dumps(asdict(found), ensure_ascii=False, indent=2))
+    else:
+        from chat_app.commands.results_tables import show
+
+        show(found)
+    if pictures is not None:
+        _draw(found, pictures, quiet=as_json)
+
+
+def _draw(found: "StudyResults", folder: Path, *, quiet: bool) -> None:
+    from chat_app.results.charts import most_and_least, strengths_chart
+
+    files = {"most-least.svg": most_and_least(found.shares), "strengths.svg": strengths_chart(found.strengths)}
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, drawing in files.items():
+            (folder / name).write_text(drawing, encoding="utf-8")
+    except OSError as error:
+        raise ResultsError(
+            f"Cannot write the pictures to {folder} ({error.strerror}). Choose another folder with --pictures."
+        ) from error
+    typer.echo(f"Pictures: {', '.join(str(folder / name) for name in files)}", err=quiet)
+
+
+def _found(study: str, wanted: "Wanted") -> "StudyResults":
+    import asyncio
+
+    from chat_app.hints import nearest_name
+    from chat_app.results.study_results import study_results
+    from chat_app.settings import load_settings
+    from db.engine import create_engine, upgrade
+    from db.study_store import StudyStore
+
+    async def run() -> "StudyResults":
+        settings = load_settings()
+        await upgrade(settings.database)
+        engine = create_engine(settings.database, lock_seconds=settings.save_seconds)
+        try:
+            studies = StudyStore(engine)
+            known = {record.id: None for record in await studies.studies()}
+            if not known:
+                raise ResultsError("There is no study in this database yet. See `heard study --help`.")
+            if study not in known:
+                raise ResultsError(f'There is no study "{study}" in this database. {nearest_name(study, known)}')
+            read = await study_results(studies, study, wanted)
+            if wanted.condition is not None and wanted.condition not in read.conditions:
+                named = ", ".join(read.conditions) or "none"
+                raise ResultsError(f'No vote of "{study}" is in condition "{wanted.condition}". There are: {named}.')
+            return read
+        finally:
+            await engine.dispose()
+
+    return asyncio.run(run())

@@ -1,0 +1,272 @@
+"""`heard study import`, `heard study generate` and `heard study status`: a study from its file to its votes."""
+
+import logging
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, TypeVar
+
+import typer
+
+from chat_app.commands.progress import Progress
+
+if TYPE_CHECKING:
+    from chat_app.generating import Report
+    from chat_app.services import Services
+    from chat_app.settings import Settings
+    from chat_app.study_file import StudyFile
+    from db.study_counts import StudyCounts
+    from db.study_records import ItemRecord, StudyRecord
+    from db.study_store import StudyStore
+
+Result = TypeVar("Result")
+
+app = typer.Typer(
+    no_args_is_help=True,
+    help=(
+        "Blind votes: make a study, write its answers, see how far it is.\n\n"
+        "A study is one TOML file; docs/studies.md explains every line of it and docs/example-study has one to copy. "
+        "A survey: `heard study import STUDY.toml ITEMS.csv`, then `heard study generate STUDY.toml` for the answers "
+        "of its arms, then `heard chat` and the link that the commands print. A live study needs only "
+        "`heard study import STUDY.toml` and the setting blind_study."
+    ),
+)
+
+MOST_LISTED = 20
+"""Failures that are told one by one."""
+
+Limit = Annotated[int | None, typer.Option("--limit", min=1, help="Take only the first N items.")]
+
+
+class StudyError(Exception):
+    """Something that a person can put right; `str()` names it and the next step."""
+
+    exit_status = 2
+
+
+@app.command("import")
+def import_study(
+    study_file: Annotated[Path, typer.Argument(metavar="STUDY.toml", help="The study's file.")],
+    items_file: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="[ITEMS.csv]",
+            help="Messages with answers: columns Context,Response (as public counselling sets have them), or "
+            "message,source,answer, or message and a column for each source; and, if you like, attention (the source "
+            "that an attentive person marks). A live study has none.",
+        ),
+    ] = None,
+    limit: Limit = None,
+) -> None:
+    """Store a study with its items, or bring it up to date. Until the first person takes part it may be repeated as
+    often as you like: whole answers of unchanged arms stay."""
+    from chat_app.answering import check_names
+    from chat_app.generating import store_study
+    from chat_app.model_files import load_models
+    from chat_app.settings import load_settings
+    from chat_app.study_file import read_study_file
+    from chat_app.study_items import read_items
+    from db.study_records import StudyKind
+    from prompts.library import PromptLibrary
+
+    settings, study = load_settings(), read_study_file(study_file)
+    specs = load_models(settings.models_file)
+    check_names(study.id, study.arms, PromptLibrary.load(settings.prompts_dir, settings.persona_word), specs)
+    if study.kind is StudyKind.LIVE and items_file is not None:
+        raise StudyError(f"Study {study.id} is live, so it has no items. Leave {items_file.name} out.")
+    if study.kind is StudyKind.SURVEY and items_file is None:
+        raise StudyError(
+            f"Study {study.id} is a survey and needs its items: heard study import {study_file.name} ITEMS.csv. "
+            f"For questions without any answer: heard study generate {study_file.name} QUESTIONS.csv."
+        )
+    items: list[ItemRecord] = []
+    if items_file is not None:
+        found = read_items(items_file, study, specs, limit)
+        items = found.items
+        for sentence in found.passed.sentences():
+            typer.echo(sentence)
+        if not items:
+            raise StudyError(f"{items_file.name} has no item that can be used. Add lines with a message and answers.")
+    _on_studies(settings, lambda studies: store_study(studies, study, items))
+    own = [answer for item in items for answer in item.answers if answer.text]
+    if leaks := sum(bool(answer.leak) for answer in own):
+        typer.echo(f"{leaks} of {len(own)} answers give away who wrote them; results leave them out unless asked.")
+    typer.echo(f"Study {study.id} is stored" + (f" with {len(items)} items." if items else "."))
+    typer.echo(_next(study, settings, written=not study.arms))
+
+
+@app.command()
+def generate(
+    named: Annotated[str, typer.Argument(metavar="STUDY.toml|ID", help="The study's file, or the id of a stored one.")],
+    questions_file: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="[QUESTIONS.csv]",
+            help="Questions to add, for the arms to answer: a column message, Context or question; others are not "
+            "read. Empty lines and repetitions are passed over.",
+        ),
+    ] = None,
+    limit: Limit = None,
+) -> None:
+    """Write the answers of a survey's arms, at most 640 tokens each.
+
+    Each answer is stored as soon as it is there. Ctrl-C loses nothing: the same command goes on with what is missing,
+    and with what had failed. Failures are listed at the end, and then the exit status is 2.
+    """
+    import asyncio
+
+    from chat_app.settings import load_settings
+    from chat_app.weights import ensure_weights
+
+    settings = load_settings()
+    logging.getLogger("chat_app").setLevel(logging.ERROR)  # failures are told below, once
+    study = _file(named)
+    weights = ensure_weights(settings.cache_dir)
+
+    async def run() -> "tuple[StudyFile, Report]":
+        from chat_app.services import open_services
+
+        async with open_services(settings, weights, serving=False) as services:
+            return await _generate(services, study, named, questions_file, limit)
+
+    try:
+        study, report = asyncio.run(run())
+    except KeyboardInterrupt:
+        typer.echo("Stopped. What was written is stored; the same command goes on.", err=True)
+        raise
+    typer.echo(f"Written: {report.written}. There before: {report.there}. Failed: {len(report.failed)}.")
+    if not report.failed and not report.left:
+        typer.echo(_next(study, settings, written=True))
+        return
+    _tell_failures(report)
+    raise typer.Exit(2)
+
+
+@app.command()
+def status(
+    study_id: Annotated[str | None, typer.Argument(metavar="[ID]", help="One study; without it, all of them.")] = None,
+) -> None:
+    """Show how far a study is: items, answers by source, people by condition, votes, completions, leaks."""
+    from chat_app.hints import nearest_name
+    from chat_app.settings import load_settings
+    from db.study_counts import study_counts
+
+    async def read(studies: "StudyStore") -> "list[tuple[StudyRecord, StudyCounts]]":
+        return [(record, await study_counts(studies.engine, record.id)) for record in await studies.studies()]
+
+    found = _on_studies(load_settings(), read)
+    if not found:
+        raise StudyError("There is no study yet. Make one: heard study import STUDY.toml ITEMS.csv")
+    known = [record.id for record, _ in found]
+    if study_id is not None and study_id not in known:
+        raise StudyError(f'There is no study "{study_id}". {nearest_name(study_id, known)}')
+    chosen = [pair for pair in found if study_id in (None, pair[0].id)]
+    typer.echo("\n\n".join(_status(record, counts) for record, counts in chosen))
+
+
+async def _generate(
+    services: "Services", study: "StudyFile | None", named: str, questions_file: Path | None, limit: int | None
+) -> "tuple[StudyFile, Report]":
+    from chat_app.answering import check_arms
+    from chat_app.generating import LIVE, added, generate, renewed, store_study
+    from chat_app.hints import nearest_name
+    from chat_app.study_file import study_of
+    from chat_app.study_items import read_questions
+    from db.study_records import StudyKind
+
+    changed = study is not None or questions_file is not None
+    if study is None:
+        record = await services.studies.study(named)
+        if record is None:
+            known = [one.id for one in await services.studies.studies()]
+            hint = nearest_name(named, known) if known else "There is none yet: give the path of a study's file."
+            raise StudyError(f'There is no study "{named}". {hint}')
+        study = study_of(record)
+    if study.kind is StudyKind.LIVE:
+        raise StudyError(LIVE.format(id=study.id))
+    check_arms(study, services)
+    if not study.arms:
+        raise StudyError(f"Study {study.id} has no arms, so there is nothing to write. Add [[arms]] to its file.")
+    items = renewed(study, await services.studies.items(study.id))
+    only: set[str] | None = None
+    if questions_file is not None:
+        given = read_questions(questions_file, study, limit)
+        for sentence in given.passed.sentences():
+            typer.echo(sentence)
+        items, only = added(study, items, given.items), {item.id for item in given.items}
+    if not items:
+        raise StudyError(
+            f"Study {study.id} has no items yet. Give questions (heard study generate {named} QUESTIONS.csv), or "
+            f"import items with answers (heard study import {named} ITEMS.csv)."
+        )
+    if changed:
+        study = await store_study(services.studies, study, items)
+    stored = await services.studies.items(study.id)
+    wanted = [item for item in stored if only is None or item.id in only]
+    with Progress() as tell:
+        return study, await generate(services, study, wanted if only is not None else wanted[:limit], tell)
+
+
+def _file(named: str) -> "StudyFile | None":
+    """The study in a file, or None when `named` is no file but a stored study's id."""
+    from chat_app.study_file import read_study_file
+
+    path = Path(named)
+    return read_study_file(path) if path.suffix or len(path.parts) > 1 or path.exists() else None
+
+
+def _next(study: "StudyFile", settings: "Settings", *, written: bool) -> str:
+    from db.study_records import StudyKind
+
+    if study.kind is StudyKind.LIVE:
+        return f'Next: set blind_study = "{study.id}" in settings.toml, and run heard chat.'
+    if not written:
+        return f"Next: heard study generate {study.id}"
+    address = settings.public_host or f"{settings.host}:{settings.port}"
+    scheme = "https" if settings.public_host else "http"
+    return f"Next: run heard chat, and send people to {scheme}://{address}/survey/{study.id}"
+
+
+def _tell_failures(report: "Report") -> None:
+    for (number, source), sentence in sorted(report.failed.items())[:MOST_LISTED]:
+        typer.echo(f"item {number}, {source}: {sentence}", err=True)
+    if len(report.failed) > MOST_LISTED:
+        typer.echo(f"... and {len(report.failed) - MOST_LISTED} more.", err=True)
+    for model, number in report.left.items():
+        typer.echo(f"{number} answers of {model} were not tried after so many failures in a row.", err=True)
+    typer.echo("heard: Some answers are missing. Run the same command again to go on with them.", err=True)
+
+
+def _status(record: "StudyRecord", counts: "StudyCounts") -> str:
+    lines = [f"{record.id} ({record.kind.value})"]
+    if counts.items:
+        attention = f", {counts.attention} of them for attention" if counts.attention else ""
+        lines.append(f"items        {counts.items}{attention}")
+    for source, by_status in counts.answers.items():
+        told = [f"{number} {status}" for status, number in sorted(by_status.items())]
+        told += [f"{counts.leaks[source]} with a leak"] if source in counts.leaks else []
+        lines.append(f"answers      {source}: {', '.join(told)}")
+    for condition, number in counts.people.items():
+        group = f"{condition}: " if condition is not None else ""
+        lines.append(f"people       {group}{number}, completed {counts.completed[condition]}")
+    if not counts.people:
+        lines.append("people       0")
+    lines.append(f"votes        {counts.votes} on {counts.ballots} ballots")
+    return "\n".join(lines)
+
+
+def _on_studies(settings: "Settings", work: "Callable[[StudyStore], Awaitable[Result]]") -> Result:
+    import asyncio
+
+    from db.engine import create_engine, upgrade
+    from db.study_store import StudyStore
+
+    async def run() -> Result:
+        settings.data_dir.mkdir(parents=True, exist_ok=True)
+        await upgrade(settings.database)
+        engine = create_engine(settings.database, lock_seconds=settings.save_seconds)
+        try:
+            return await work(StudyStore(engine))
+        finally:
+            await engine.dispose()
+
+    return asyncio.run(run())

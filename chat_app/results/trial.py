@@ -1,0 +1,38 @@
+"""Whether the offer to write a low reply again wins votes: a trial, read by the intention to treat.
+
+Answers are compared by what chance assigned, whether or not they came out low and were written again; comparing the
+rewritten ones with the rest would compare replies that started low with replies that did not.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+
+from chat_app.results.intervals import difference, share_of
+from chat_app.results.records import TrialArm, Wanted
+from db.vote_reads import TrialCount
+
+
+def trial(counts: Sequence[TrialCount], wanted: Wanted) -> list[TrialArm]:
+    """The effect on the share of most, for all sources together and for each; none where nothing was in a trial."""
+    shown: Counter[tuple[str | None, bool]] = Counter()
+    marked: Counter[tuple[str | None, bool]] = Counter()
+    for one in counts:
+        if (
+            (one.leak and not wanted.with_leaks)
+            or (one.failing and wanted.passed_attention)
+            or (wanted.condition is not None and one.condition != wanted.condition)
+        ):
+            continue
+        for source in (None, one.source):
+            shown[source, one.assigned] += one.showings
+            marked[source, one.assigned] += one.showings * one.most
+    names = sorted({source for source, _ in shown if source is not None})
+    return [_arm(source, shown, marked) for source in ([None, *names] if shown else [])]
+
+
+def _arm(
+    source: str | None, shown: Counter[tuple[str | None, bool]], marked: Counter[tuple[str | None, bool]]
+) -> TrialArm:
+    assigned, control = (share_of(marked[source, arm], shown[source, arm]) for arm in (True, False))
+    gap, low, high = difference(assigned, control) or (None, None, None)
+    return TrialArm(source, assigned, control, gap, low, high)

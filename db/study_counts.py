@@ -1,0 +1,76 @@
+"""How far a study is: answers by source, people by condition, ballots, votes and completions."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from sqlalchemy import func, literal, select
+from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession
+
+from db.columns import JsonList
+from db.study_tables import AnswerRow, BallotRow, EnrolmentRow, ItemRow, VoteRow
+from db.transaction import transact
+
+
+@dataclass(frozen=True, slots=True)
+class StudyCounts:
+    """Numbers of rows, of everybody who has not been erased."""
+
+    items: int
+    attention: int
+    """Of the items, those that ask about attention."""
+    answers: Mapping[str, Mapping[str, int]]
+    """By source, then by status."""
+    leaks: Mapping[str, int]
+    """By source: answers that give away who wrote them. Sources without any are absent."""
+    people: Mapping[str | None, int]
+    """By condition; None is no condition."""
+    completed: Mapping[str | None, int]
+    """Of the people, those who have reached the end."""
+    ballots: int
+    votes: int
+
+
+async def study_counts(engine: AsyncEngine, study_id: str) -> StudyCounts:
+    """The counts of one study, all of one moment; zeros for a study that is not there. Raises StoreError."""
+
+    async def work(session: AsyncSession) -> StudyCounts:
+        items, attention = (
+            await session.execute(
+                select(func.count(), func.count(ItemRow.attention)).where(ItemRow.study_id == study_id)
+            )
+        ).one()
+        answers: dict[str, dict[str, int]] = {}
+        rows = await session.execute(
+            select(AnswerRow.source, AnswerRow.status, func.count())
+            .where(AnswerRow.study_id == study_id)
+            .group_by(AnswerRow.source, AnswerRow.status)
+            .order_by(AnswerRow.source)
+        )
+        for source, status, number in rows:
+            answers.setdefault(source, {})[status] = number
+        leaks = await session.execute(
+            select(AnswerRow.source, func.count())
+            .where(AnswerRow.study_id == study_id, AnswerRow.leak != literal([], JsonList()))
+            .group_by(AnswerRow.source)
+        )
+        people = await session.execute(
+            select(EnrolmentRow.condition, func.count(), func.count(EnrolmentRow.completed_at))
+            .where(EnrolmentRow.study_id == study_id)
+            .group_by(EnrolmentRow.condition)
+            .order_by(EnrolmentRow.condition)
+        )
+        enrolled = [(condition, number, completed) for condition, number, completed in people]
+        ballots = await session.scalar(select(func.count()).where(BallotRow.study_id == study_id))
+        votes = await session.scalar(select(func.count()).where(VoteRow.study_id == study_id))
+        return StudyCounts(
+            items=items,
+            attention=attention,
+            answers=answers,
+            leaks={source: number for source, number in leaks},
+            people={condition: number for condition, number, _ in enrolled},
+            completed={condition: completed for condition, _, completed in enrolled},
+            ballots=ballots or 0,
+            votes=votes or 0,
+        )
+
+    return await transact(engine, work, write=False)

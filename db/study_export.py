@@ -1,0 +1,121 @@
+"""A person's part in studies, for their own export: as much as they may know, so that an export cannot unblind.
+
+Who wrote which answer is left out of a ballot that they have not voted on, and of every ballot whose study reveals
+nothing; so is everything that it could be worked out from.
+"""
+
+from typing import Any
+
+from sqlalchemy import select
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from db.export_rows import export_rows
+from db.study_records import Choice
+from db.study_tables import AnswerRow, BallotRow, ItemRow, SlotRow, StudyRow
+from db.tables import Base
+
+_OURS = Base.metadata.tables
+_TELLING_BALLOT = ("order_seed", "order_row", "attention", "condition")
+"""The order follows from the seed and the names of the sources; an attention item names the right one."""
+_TELLING_VOTE = ("sources", "leaks", "attention", "condition")
+_TOLD_OF_ANSWER = (
+    "human", "persona", "strategy", "model", "parameters", "prompt_sha256", "first_token_seconds", "total_seconds",
+    "prompt_tokens", "completion_tokens", "improve_assigned", "improved", "drafts", "characters", "words", "formatting",
+    "leak", "score_status", "score_reason", "score_cognitive", "score_emotional", "score_behavioral", "score_empathy",
+    "score_head_name", "score_head_sha256", "score_encoder_sha256", "score_details",
+)  # fmt: skip
+
+
+async def export_studies(session: AsyncSession, participant_id: str) -> tuple[list[dict[str, Any]], set[str]]:
+    """A person's enrolments and ballots by study, and the ids of messages whose reply may not name its source.
+
+    Shape of each: {"study": id, "enrolment": None or {...}, "ballots": [{..., "message": the item's or None,
+    "slots": [{"position", "votable", "reason", "text", and, once known, "source", "model" ...}],
+    "vote": None or {..., "before": [{...}]}}]}.
+    """
+    enrolment, ballot = _OURS["enrolment"], _OURS["ballot"]
+    enrolments = await export_rows(session, enrolment, enrolment.c.participant_id == participant_id)
+    ballots = await export_rows(session, ballot, ballot.c.participant_id == participant_id, ballot.c.number)
+    votes = await _votes(session, participant_id)
+    slots = await _slots(session, participant_id)
+    messages = await _messages(session, participant_id)
+    names = sorted({row["study_id"] for row in (*enrolments, *ballots)})
+    open_studies = await _revealing(session, names)
+    hidden_messages = set()
+    for row in ballots:
+        row["vote"], row["slots"] = votes.get(row["id"]), slots.get(row["id"], [])
+        row["message"] = messages.get(row["item_id"])
+        # A skip is no judgement: whoever skipped may still vote, and so is not told.
+        judged = row["vote"] is not None and row["vote"]["choice"] != Choice.SKIPPED
+        if not judged or row["study_id"] not in open_studies:
+            _hide(row)
+            hidden_messages.add(row["message_id"])
+    for row in enrolments:
+        if row["study_id"] not in open_studies:
+            del row["condition"]
+    told = [
+        {
+            "study": name,
+            "enrolment": next((row for row in enrolments if row["study_id"] == name), None),
+            "ballots": [row for row in ballots if row["study_id"] == name],
+        }
+        for name in names
+    ]
+    return told, hidden_messages - {None}
+
+
+def _hide(ballot: dict[str, Any]) -> None:
+    for name in _TELLING_BALLOT:
+        del ballot[name]
+    for name in _TELLING_VOTE if ballot["vote"] else ():
+        del ballot["vote"][name]
+    ballot["slots"] = [
+        {name: slot[name] for name in ("position", "votable", "reason", "text")} for slot in ballot["slots"]
+    ]
+
+
+def hide_reply(reply: dict[str, Any]) -> dict[str, Any]:
+    """A reply with its words and nothing about who wrote them."""
+    kept = [draft for draft in reply["drafts"] if draft["kept"]]
+    drafts = [{name: draft[name] for name in ("text", "status", "kept")} | {"score": None} for draft in kept]
+    return {"id": reply["id"], "message_id": reply["message_id"], "created_at": reply["created_at"], "drafts": drafts}
+
+
+async def _votes(session: AsyncSession, participant_id: str) -> dict[str, dict[str, Any]]:
+    vote, change = _OURS["vote"], _OURS["vote_change"]
+    own = vote.c.participant_id == participant_id
+    found = {row["ballot_id"]: row | {"before": []} for row in await export_rows(session, vote, own)}
+    of_person = change.c.ballot_id.in_(select(vote.c.ballot_id).where(own))
+    for row in await export_rows(session, change, of_person, change.c.number):
+        if row["ballot_id"] in found:  # a vote may have come since the query above
+            found[row["ballot_id"]]["before"].append(row)
+    return found
+
+
+async def _slots(session: AsyncSession, participant_id: str) -> dict[str, list[dict[str, Any]]]:
+    told = [getattr(AnswerRow, name) for name in ("text", *_TOLD_OF_ANSWER)]
+    columns = (SlotRow.ballot_id, SlotRow.position, SlotRow.votable, SlotRow.reason, SlotRow.source)
+    rows = await session.execute(
+        select(*columns, *told)
+        .join(BallotRow, BallotRow.id == SlotRow.ballot_id)
+        .join(AnswerRow, AnswerRow.id == SlotRow.answer_id)
+        .where(BallotRow.participant_id == participant_id)
+        .order_by(SlotRow.position)
+    )
+    found: dict[str, list[dict[str, Any]]] = {}
+    for row in rows.mappings():
+        slot = dict(row)
+        found.setdefault(slot.pop("ballot_id"), []).append(slot)
+    return found
+
+
+async def _messages(session: AsyncSession, participant_id: str) -> dict[str | None, str]:
+    shown = select(BallotRow.item_id).where(BallotRow.participant_id == participant_id)
+    rows = await session.execute(select(ItemRow.id, ItemRow.message).where(ItemRow.id.in_(shown)))
+    return {item_id: message for item_id, message in rows}
+
+
+async def _revealing(session: AsyncSession, studies: list[str]) -> set[str]:
+    """Those of the studies that tell people after their vote who wrote what; the file's default is that they do."""
+    rows = await session.execute(select(StudyRow.id, StudyRow.definition).where(StudyRow.id.in_(studies)))
+    return {row.id for row in rows if row.definition.get("reveal", True) is True}
