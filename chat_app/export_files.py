@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
 
-from chat_app.export_cells import Chunk, schema
+from chat_app.export_cells import Chunk, csv_schema, csv_times, schema
 from chat_app.export_columns import Column
 
 
@@ -70,10 +70,12 @@ class TableFiles:
 
     def __init__(self, folder: Path, name: str, columns: Iterable[Column], pool: Executor) -> None:
         self.rows = 0
+        columns = tuple(columns)
         self._schema = schema(columns)
+        self._csv_schema = csv_schema(columns)
         self._pool = pool
         self._files = [HashedFile(folder / f"{name}.csv"), HashedFile(folder / f"{name}.parquet")]
-        self._csv = pa.csv.CSVWriter(self._files[0], self._schema)
+        self._csv = pa.csv.CSVWriter(self._files[0], self._csv_schema)
         self._parquet = pa.parquet.ParquetWriter(self._files[1], self._schema, compression="zstd")
         self._pending: list[Any] = []
 
@@ -82,7 +84,8 @@ class TableFiles:
         self.settle()
         self.rows += rows.rows
         plain = pa.RecordBatch.from_pydict(rows.columns, self._schema)
-        safe = pa.RecordBatch.from_pydict(rows.columns | rows.safe, self._schema)
+        texts = rows.columns | rows.safe | csv_times(rows.columns)
+        safe = pa.RecordBatch.from_pydict(texts, self._csv_schema)
         self._pending = [
             self._pool.submit(self._csv.write_batch, safe),
             self._pool.submit(self._parquet.write_batch, plain),

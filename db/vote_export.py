@@ -17,7 +17,7 @@ from sqlalchemy.orm import aliased
 
 from db.columns import JsonList, JsonText
 from db.errors import StoreError, translate
-from db.slot_export import ExportSlots
+from db.slot_export import Arrangements, ExportSlots
 from db.study_records import StudyKind
 from db.study_tables import AnswerRow, BallotRow, EnrolmentRow, ItemRow, SlotRow, StudyRow, VoteChangeRow, VoteRow
 from db.tables import ConsentRow, ConversationRow, MessageRow
@@ -25,7 +25,7 @@ from db.tables import ConsentRow, ConversationRow, MessageRow
 Batch = dict[str, Sequence[Any]]
 Engine = AsyncEngine
 
-BALLOTS = 2000
+BALLOTS = 10_000
 """Ballots in one batch."""
 TEXTS = 500
 """Rows in a batch whose rows hold long texts."""
@@ -193,33 +193,27 @@ class ExportReader:
             batches.append(_columns([column.key for column in wanted], rows))
         return batches
 
-    async def ballots(self, *, voted: bool, messages: bool = False) -> AsyncIterator[Batch]:
-        """Ballots with a vote and all of it, or those without one. Slots are columns: `answer_id_A` .. `reason_E`.
+    async def ballots(self, *, messages: bool = False) -> AsyncIterator[tuple[Batch, Arrangements]]:
+        """Ballots with their vote, whose columns are None where there is none, and with what stands on them.
 
         `messages` adds the message that is answered; batches are smaller then.
         """
-        columns: list[Any] = [*_BALLOT, *(_VOTE if voted else ())]
-        query = select(*columns).select_from(BallotRow).outerjoin(VoteRow, VoteRow.ballot_id == BallotRow.id)
-        enrolled = (EnrolmentRow.study_id == BallotRow.study_id) & (
-            EnrolmentRow.participant_id == BallotRow.participant_id
-        )
-        query = query.outerjoin(EnrolmentRow, enrolled).outerjoin(ItemRow, ItemRow.id == BallotRow.item_id)
+        query = select(*_BALLOT, *_VOTE).select_from(BallotRow).outerjoin(VoteRow, VoteRow.ballot_id == BallotRow.id)
         if messages:
             query = query.add_columns(func.coalesce(ItemRow.message, MessageRow.text).label("message"))
+            query = query.outerjoin(ItemRow, ItemRow.id == BallotRow.item_id)
             query = query.outerjoin(MessageRow, MessageRow.id == BallotRow.message_id)
-        query = (
-            query.where(self._of_study(BallotRow.study_id), BallotRow.participant_id.in_(_allowed()))
-            .where(VoteRow.ballot_id.is_not(None) if voted else VoteRow.ballot_id.is_(None))
-            .order_by(*self._by_ballot())
-        )
+        query = query.where(self._of_study(BallotRow.study_id), BallotRow.participant_id.in_(_allowed()))
         slots = ExportSlots(self._connection)
-        async for batch in self._stream(query, TEXTS if messages else BALLOTS):
-            yield batch | await slots.columns(batch)
+        async for batch in self._stream(query.order_by(*self._by_ballot()), TEXTS if messages else BALLOTS):
+            yield batch, await slots.arrangements(batch)
 
     async def changes(self) -> AsyncIterator[Batch]:
         """Votes as they were before they were changed."""
+        if not await self._any_changes():
+            return
         query = (
-            select(BallotRow.study_id, BallotRow.participant_id, *_CHANGE)
+            select(BallotRow.study_id, BallotRow.participant_id, BallotRow.number.label("ballot_number"), *_CHANGE)
             .join(VoteChangeRow, VoteChangeRow.ballot_id == BallotRow.id)
             .where(self._of_study(BallotRow.study_id), BallotRow.participant_id.in_(_allowed()))
             .order_by(*self._by_ballot(), VoteChangeRow.number)
@@ -231,6 +225,10 @@ class ExportReader:
         """Whether there is a live study: looking for its messages among a million ballots of surveys takes long."""
         live = select(StudyRow.id).where(StudyRow.kind == StudyKind.LIVE.value, self._of_study(StudyRow.id)).limit(1)
         return await self._connection.scalar(live) is not None
+
+    async def _any_changes(self) -> bool:
+        """Whether any vote was ever changed: else a million votes are looked through for nothing."""
+        return await self._connection.scalar(select(VoteChangeRow.ballot_id).limit(1)) is not None
 
     async def _people(self) -> Any:
         """(study, participant) of everybody enrolled, and of those with ballots of a live study without joining it."""
@@ -321,9 +319,7 @@ _ANSWER = _raw(AnswerRow)
 _BALLOT = [
     BallotRow.id.label("ballot_id"),
     BallotRow.number.label("ballot_number"),
-    ItemRow.number.label("item_number"),
     func.coalesce(BallotRow.item_id, BallotRow.message_id).label("item_id"),
-    EnrolmentRow.completed_at.is_not(None).label("completed"),
     *_raw(BallotRow, "id", "number", "item_id", "conversation_id"),
 ]
 _VOTE = _raw(VoteRow, "ballot_id", "study_id", "participant_id", "request_id", "leaks",

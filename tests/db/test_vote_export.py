@@ -192,7 +192,7 @@ def as_csv(value: Any) -> str:
 
 def test_files_agree_with_each_other_and_with_the_manifest(filled: Store, url: str, tmp_path: Path) -> None:
     out = tmp_path / "out"
-    said = run(url, "--all", "--out", out, "--texts", "--with-external-ids")
+    said = run(url, "--all", "--out", out, "--full", "--with-external-ids")
     assert "Left out: 4 people" in said  # two in each of two studies
     manifest = json.loads((out / "manifest.json").read_text(encoding="utf-8"))
     assert {file["name"] for file in manifest["files"]} | {"manifest.json"} == {path.name for path in out.iterdir()}
@@ -204,7 +204,7 @@ def test_files_agree_with_each_other_and_with_the_manifest(filled: Store, url: s
             assert number == counts["exported"][name] + sum(part[name] for part in counts["left_out"].values())
     assert set(manifest["studies"]["survey"]["left_out"]) == {"withdrawn", "chat_but_not_research"}
     defused = 0
-    for table in tables(external_ids=True, texts=True).values():
+    for table in tables(external_ids=True, full=True).values():
         cells, values = read_csv(out / f"{table.name}.csv"), read_parquet(out / f"{table.name}.parquet")
         assert len(cells) == len(values) == manifest["rows"][table.name]
         for row, value in zip(cells, values, strict=True):
@@ -217,20 +217,18 @@ def test_files_agree_with_each_other_and_with_the_manifest(filled: Store, url: s
 
 
 def test_long_wide_and_the_rows_agree(filled: Store, url: str, tmp_path: Path) -> None:
-    run(url, "--all", "--out", tmp_path / "out", "--texts")
-    parts = {
-        name: read_parquet(tmp_path / "out" / f"{name}.parquet") for name in tables(external_ids=False, texts=True)
-    }
-    wide = {row["ballot"]: row for row in parts["votes_wide"]}
+    run(url, "--all", "--out", tmp_path / "out", "--full")
+    parts = {name: read_parquet(tmp_path / "out" / f"{name}.parquet") for name in tables(external_ids=False, full=True)}
+    wide = {row["ballot_id"]: row for row in parts["votes_wide"]}
     answers = {row["answer"]: row for row in parts["answers"]}
     items = {row["item"]: row for row in parts["items"]}
     assert len(wide) == 2 * (len(HOSTILE) - 1) + 2
     stored = [pair for who in ("anna", "=ben") for study in ("survey", "talk") for pair in _ballots(url, study, who)]
     assert {ballot.id for ballot, vote in stored if vote} == set(wide)
-    assert {ballot.id for ballot, vote in stored if not vote} == {row["ballot"] for row in parts["unvoted"]}
+    assert {ballot.id for ballot, vote in stored if not vote} == {row["ballot_id"] for row in parts["unvoted"]}
     long: dict[str, list[dict[str, Any]]] = {}
     for row in parts["votes_long"]:
-        long.setdefault(row["ballot"], []).append(row)
+        long.setdefault(row["ballot_id"], []).append(row)
     for ballot, vote in stored:
         if vote is None:
             continue
@@ -276,7 +274,7 @@ def _ballots(url: str, study: str, who: str) -> list[Any]:
 
 
 def test_nothing_of_those_left_out_and_no_secret(filled: Store, url: str, tmp_path: Path) -> None:
-    run(url, "--all", "--out", tmp_path / "out", "--texts")
+    run(url, "--all", "--out", tmp_path / "out", "--full")
     for path in (tmp_path / "out").iterdir():
         body = path.read_bytes()
         for word in (GONE, "refuses", "pid-", "secret-pid", "PAY-ME", "s33d"):
@@ -289,7 +287,7 @@ def test_nothing_of_those_left_out_and_no_secret(filled: Store, url: str, tmp_pa
     assert {row["external_id"] for row in read_parquet(tmp_path / "ids" / "people.parquet")} == {"pid-anna", "pid-=ben"}
 
 
-@pytest.mark.parametrize("options", [(), ("--texts", "--with-external-ids")])
+@pytest.mark.parametrize("options", [(), ("--full", "--with-external-ids")])
 def test_the_codebook_has_every_column(filled: Store, url: str, tmp_path: Path, options: tuple[str, ...]) -> None:
     out = tmp_path / "out"
     run(url, "survey", "--out", out, *options)

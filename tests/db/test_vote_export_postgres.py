@@ -23,8 +23,8 @@ async def test_the_same_files_as_from_sqlite(url: str, tmp_path: Path) -> None:
         engine = create_engine(place, lock_seconds=PATIENT_SECONDS)
         await fill(Store(engine))
         await engine.dispose()
-    await asyncio.to_thread(run, url, "--all", "--out", tmp_path / "postgres", "--texts")
-    await asyncio.to_thread(run, other, "--all", "--out", tmp_path / "sqlite", "--texts")
+    await asyncio.to_thread(run, url, "--all", "--out", tmp_path / "postgres", "--full")
+    await asyncio.to_thread(run, other, "--all", "--out", tmp_path / "sqlite", "--full")
     for path in sorted((tmp_path / "sqlite").glob("*.parquet")):
         ours = pyarrow.parquet.read_table(path)
         theirs = pyarrow.parquet.read_table(tmp_path / "postgres" / path.name)
