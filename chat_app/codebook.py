@@ -18,8 +18,9 @@ In CSV, a text that a spreadsheet would take for a formula has a `'` before it, 
 take one leading `'` away and every text is as it was written. In Parquet texts are as they were written.
 
 What stands in one table is not repeated in another: `ballot` leads from votes_long to votes_wide, `answer` to answers,
-`item` to items, `participant` to people. Only people are in here whose newest answer to the notice allows the chat and research; the manifest
-counts the others. Before publishing free texts, read them: people may have named themselves or others.
+`item` to items, `participant` to people. Only people are in here whose newest answer to the notice allows the chat and
+research; the manifest counts the others. Before publishing free texts, read them:
+people may have named themselves or others.
 """
 
 

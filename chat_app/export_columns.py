@@ -306,35 +306,6 @@ OF_BALLOT = {column.name for column in (*_BALLOT, *_WIDE_VOTE)}
 WIDE = (*_BALLOT, *_WIDE_VOTE, *_sides(_SIDES))
 WIDE_FULL = (*_BALLOT, *_WIDE_VOTE, _MESSAGE, *_sides(_SIDES_FULL))
 """WIDE with --full."""
-UNVOTED = (_ANSWER, *_of_answer((_SOURCE, _STATUS)), *_VOTABLE)
-
-
-def _sides(columns: Iterable[Column]) -> tuple[Column, ...]:
-    return tuple(
-        replace(column, name=f"{column.name}_{letter}", meaning=f"Answer {letter}: {column.meaning}")
-        for letter in LETTERS
-        for column in columns
-    )
-
-
-_WIDE_VOTE = (
-    *_VOTE,
-    Column("most", T, "The letter of the answer marked as most empathetic.", _LETTERED, "vote.most"),
-    Column("least", T, _LEAST, _LETTERED, "vote.least"),
-    Column("most_source", T, "Its source.", "a source of the study", "slot.source at vote.most"),
-    Column("least_source", T, "Its source.", "a source of the study", "slot.source at vote.least"),
-    Column(
-        "attention_passed", B, "On an attention item: whether the right source was marked.", "empty for other items",
-        "most_source is attention",
-    ),
-    _REASON,
-    _CLOSED,
-)  # fmt: skip
-OF_BALLOT = {column.name for column in (*_BALLOT, *_WIDE_VOTE)}
-"""Columns that a ballot has once, however many answers are on it."""
-WIDE = (*_BALLOT, *_WIDE_VOTE, *_sides(_SIDES))
-WIDE_TEXTS = (_MESSAGE, *_sides(_of_answer((_TEXT,))))
-"""More columns of WIDE with --texts."""
 UNVOTED = (*_BALLOT, _CLOSED, *_sides(_SIDES_UNVOTED))
 
 CHANGES = (
