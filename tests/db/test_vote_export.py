@@ -260,6 +260,52 @@ def test_long_wide_and_the_rows_agree(filled: Store, url: str, tmp_path: Path) -
     assert {row["changes"] for row in wide.values()} == {0, 1}
 
 
+def test_a_ballot_joins_its_tables_and_its_person(filled: Store, url: str, tmp_path: Path) -> None:
+    """Without --full nothing is repeated, and the short keys say the same as the ids."""
+    run(url, "--all", "--out", tmp_path / "out")
+    parts = {
+        name: read_parquet(tmp_path / "out" / f"{name}.parquet") for name in tables(external_ids=False, full=False)
+    }
+    people = {row["participant"]: row for row in parts["people"]}
+    wide = {row["ballot"]: row for row in parts["votes_wide"]}
+    assert (len(people), len(wide)) == (len(parts["people"]), len(parts["votes_wide"]))
+    stored = {
+        ballot.id: (ballot, vote)
+        for who in ("anna", "=ben")
+        for study in ("survey", "talk")
+        for ballot, vote in _ballots(url, study, who)
+    }
+    for row in parts["votes_wide"] + parts["unvoted"]:
+        ballot, _ = stored[row["ballot_id"]]
+        person = people[row["participant"]]
+        assert (person["participant_id"], person["study"]) == (ballot.participant_id, ballot.study_id)
+        assert row["ballot"] == f"{row['participant']}-{ballot.number}"
+        assert row["completed"] is person["completed"]
+    assert len(parts["votes_long"]) == sum(len(ballot.slots) for ballot, vote in stored.values() if vote)
+    for row in parts["votes_long"]:
+        ballot, vote = stored[wide[row["ballot"]]["ballot_id"]]
+        slot = ballot.slots[row["position"] - 1]
+        assert (row["answer"], row["source"], row["letter"]) == (
+            slot.answer_id,
+            slot.source,
+            "ABCDE"[slot.position - 1],
+        )
+        assert (row["most"], row["least"]) == (vote.most == slot.position, vote.least == slot.position)
+    changed = {(row["ballot"], row["participant"], row["number"]) for row in parts["vote_changes"]}
+    assert changed == {(row["ballot"], row["participant"], 1) for row in wide.values() if row["changes"]}
+
+
+def test_the_command_does_not_load_pandas(filled: Store, url: str, tmp_path: Path) -> None:
+    """Where it is installed, pyarrow would, for nothing."""
+    program = "import sys; from chat_app.commands.export import app; app(standalone_mode=False); "
+    program += "print('pandas' in sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-c", program, "survey", "--out", str(tmp_path / "out")],
+        env=_environment(url), capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert done.stdout.splitlines()[-1] == "False"
+
+
 def _ballots(url: str, study: str, who: str) -> list[Any]:
     from db.engine import create_engine
 
