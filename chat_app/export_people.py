@@ -37,7 +37,13 @@ class People:
             self._completed.append(completed_at is not None)
 
     def _number(self, study: str, person: str | None) -> int | None:
-        return None if person is None else self._before[study] + bisect_left(self._ids[study], person)
+        if person is None:
+            return None
+        ids = self._ids.get(study, [])
+        place = bisect_left(ids, person)
+        if place == len(ids) or ids[place] != person:  # better no export than somebody else's pseudonym
+            raise RuntimeError("a ballot belongs to nobody in the table people")
+        return self._before[study] + place
 
     def named(self, batch: Batch) -> Batch:
         """The batch with `participant`, `completed`, and `ballot` where it has `ballot_number`. All may be null."""
