@@ -17,9 +17,10 @@ Both hold the same rows in the same order. Times are UTC.
 In CSV, a text that a spreadsheet would take for a formula has a `'` before it, and so has a text that begins with `'`:
 take one leading `'` away and every text is as it was written. In Parquet texts are as they were written.
 
-`answer` leads to the table answers, `item` to items, `ballot` from one table of votes to another, `participant` with
-`study` to people. Only people are in here whose newest answer to the notice allows the chat and research; the manifest
-counts the others. Before publishing free texts, read them: people may have named themselves or others.
+What stands in one table is not repeated in another: `ballot` leads from votes_long to votes_wide, `answer` to answers,
+`item` to items, `participant` to people. Only people are in here whose newest answer to the notice allows the chat and
+research; the manifest counts the others. Before publishing free texts, read them:
+people may have named themselves or others.
 """
 
 

@@ -1,7 +1,7 @@
 """Cells of an export as Arrow arrays: types, times, and texts that a spreadsheet must not run."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -45,9 +45,26 @@ def schema(columns: Iterable[Column]) -> pa.Schema:
     return pa.schema([(column.name, TYPES[column.kind]) for column in columns])
 
 
-def cells(values: Sequence[Any], kind: Kind) -> pa.Array:
-    """Values of one column, None for none. Times are aware datetimes, or SQLite's texts in UTC."""
+def csv_schema(columns: Iterable[Column]) -> pa.Schema:
+    """The types in CSV: times are texts, because Arrow's own way to write an aware time takes forty times as long."""
+    kinds = TYPES | {Kind.TIME: pa.string()}
+    return pa.schema([(column.name, kinds[column.kind]) for column in columns])
+
+
+def csv_times(columns: Columns) -> Columns:
+    """The columns of times as texts like 2026-01-31 12:00:00.000000Z."""
+    return {
+        name: pc.binary_join_element_wise(column.cast(pa.timestamp("us")).cast(pa.string()), "Z", "")
+        for name, column in columns.items()
+        if pa.types.is_timestamp(column.type)
+    }
+
+
+def cells(values: Sequence[Any] | pa.Array, kind: Kind) -> pa.Array:
+    """Values of one column, None for none. Times are aware datetimes, or SQLite's texts in UTC; an array stays."""
     kept = TYPES[kind]
+    if isinstance(values, pa.Array):
+        return values
     if kind is Kind.TIME and any(isinstance(value, str) for value in values):
         return pa.array(values, pa.string()).cast(pa.timestamp("us")).cast(kept)
     return pa.array(values, kept)
@@ -66,9 +83,15 @@ def defused(columns: Columns) -> Columns:
     return safe
 
 
-def chunk(columns: Columns) -> Chunk:
-    """A chunk with its dangerous texts defused."""
-    return Chunk(columns, defused(columns))
+def chunk(columns: Columns, harmless: Collection[str] = ()) -> Chunk:
+    """A chunk with its dangerous texts defused; in the columns `harmless` there can be none."""
+    return Chunk(columns, defused({name: column for name, column in columns.items() if name not in harmless}))
+
+
+def picked(source: Chunk, rows: pa.Array) -> Chunk:
+    """Those rows for which `rows` is true."""
+    columns = {name: column.filter(rows) for name, column in source.columns.items()}
+    return Chunk(columns, {name: column.filter(rows) for name, column in source.safe.items()})
 
 
 def taken(source: Chunk, rows: pa.Array, names: Mapping[str, str]) -> Chunk:

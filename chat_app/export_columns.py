@@ -41,12 +41,18 @@ T, J, W, N, B, D = Kind.TEXT, Kind.JSON, Kind.WHOLE, Kind.NUMBER, Kind.YES_NO, K
 
 _STUDY = Column("study", T, "The study's id.", origin="study.id")
 _PARTICIPANT = Column(
-    "participant", T, "Pseudonym of the person: a random id of this installation.", origin="participant.id"
-)
+    "participant", T, "Pseudonym of the person in one study of this export; the key of the table people.",
+    "p000001, p000002, ..", "row of people",
+)  # fmt: skip
 _EXTERNAL = Column(
     "external_id", T, "The recruiting platform's id of the person; only with --with-external-ids.",
     "empty for a walk-in", "enrolment.external_id",
 )  # fmt: skip
+_BALLOT_KEY = Column(
+    "ballot", T, "The ballot; its key in every table of this export.", "p000001-1, p000001-2, ..",
+    "participant and ballot.number",
+)  # fmt: skip
+_BALLOT_ID = Column("ballot_id", T, "The ballot's random id in the database.", origin="ballot.id")
 _CONDITION = Column("condition", T, "The person's group.", "a condition of the study; empty without any")
 _ITEM = Column(
     "item", T, "The message that is answered; the key of the table items.", origin="ballot.item_id, ballot.message_id"
@@ -86,6 +92,12 @@ STUDIES = (
 PEOPLE = (
     _STUDY,
     _PARTICIPANT,
+    Column(
+        "participant_id",
+        T,
+        "The person's random id of this installation, the same in each study.",
+        origin="participant.id",
+    ),
     _EXTERNAL,
     replace(_CONDITION, origin="enrolment.condition"),
     Column("seed", W, "Seed of the items drawn for the person and of their order.", "0 or more", "enrolment.seed"),
@@ -170,7 +182,7 @@ def _of_answer(columns: Iterable[Column]) -> tuple[Column, ...]:
 ANSWERS = _of_answer(
     (
         replace(_STUDY, origin="answer.study_id"),
-        replace(_ITEM, meaning=_ITEM.meaning + " Empty in a live study: votes_long has it.", origin="answer.item_id"),
+        replace(_ITEM, meaning=_ITEM.meaning + " Empty in a live study: votes_wide has it.", origin="answer.item_id"),
         _ITEM_NUMBER,
         replace(_ANSWER, origin="answer.id"),
         _SOURCE,
@@ -214,7 +226,8 @@ _BALLOT = (
     _PARTICIPANT,
     replace(_CONDITION, origin="ballot.condition"),
     Column("completed", B, "Whether the person reached the end of the study.", origin="enrolment.completed_at"),
-    Column("ballot", T, "The ballot's id; the same in every table.", origin="ballot.id"),
+    _BALLOT_KEY,
+    _BALLOT_ID,
     Column("ballot_number", W, "The person's first, second, .. ballot.", "1, 2, ..", "ballot.number"),
     _ITEM,
     _ITEM_NUMBER,
@@ -236,26 +249,33 @@ _VOTABLE = (
     Column("not_votable_because", T, "Why it could not, as the ballot said.", origin="slot.reason"),
 )
 
-LONG = (
-    *_BALLOT,
-    *_VOTE,
+_PLACE = (
     Column("position", W, "Place of the answer on the page.", f"1 to {len(LETTERS)}", "slot.position"),
     Column("letter", T, "What the place is called on the page.", f"{LETTERS[0]} to {LETTERS[-1]}", "slot.position"),
     Column("most", B, "Whether this answer was marked as most empathetic.", origin="vote.most is the position"),
     Column("least", B, "Whether this answer was marked as least empathetic.", origin="vote.least is the position"),
+)
+LONG = (_BALLOT_KEY, *_PLACE, _ANSWER, *_of_answer((_SOURCE,)), *_VOTABLE, *_of_answer((_LEAK,)))
+LONG_FULL = (
+    *_BALLOT,
+    *_VOTE,
+    *_PLACE,
     _ANSWER,
     *_of_answer((_SOURCE, *_ARM, _STATUS)),
     *_VOTABLE,
     *_of_answer((_LEAK, *_SCORES, *_LENGTH, *_FORMATTING, _FIRST, _TOTAL, _TOKENS, *_IMPROVE)),
+    _MESSAGE,
+    _REASON,
+    *_of_answer((_TEXT,)),
 )
-LONG_TEXTS = (_MESSAGE, _REASON, *_of_answer((_TEXT,)))
-"""More columns of LONG with --texts."""
+"""LONG with --full: what belongs to the ballot, the vote and the answer is repeated on each row."""
 
-_SIDES = (
+_SIDES = (_ANSWER, *_of_answer((_SOURCE,)), *_VOTABLE, *_of_answer((_LEAK,)))
+_SIDES_FULL = (
     _ANSWER,
     *_of_answer((_SOURCE, _STATUS)),
     *_VOTABLE,
-    *_of_answer((_LEAK, *_SCORES, *_LENGTH, _TOTAL, *_IMPROVE)),
+    *_of_answer((_LEAK, *_SCORES, *_LENGTH, _TOTAL, *_IMPROVE, _TEXT)),
 )
 _SIDES_UNVOTED = (_ANSWER, *_of_answer((_SOURCE, _STATUS)), *_VOTABLE)
 
@@ -284,14 +304,14 @@ _WIDE_VOTE = (
 OF_BALLOT = {column.name for column in (*_BALLOT, *_WIDE_VOTE)}
 """Columns that a ballot has once, however many answers are on it."""
 WIDE = (*_BALLOT, *_WIDE_VOTE, *_sides(_SIDES))
-WIDE_TEXTS = (_MESSAGE, *_sides(_of_answer((_TEXT,))))
-"""More columns of WIDE with --texts."""
+WIDE_FULL = (*_BALLOT, *_WIDE_VOTE, _MESSAGE, *_sides(_SIDES_FULL))
+"""WIDE with --full."""
 UNVOTED = (*_BALLOT, _CLOSED, *_sides(_SIDES_UNVOTED))
 
 CHANGES = (
     _STUDY,
     _PARTICIPANT,
-    Column("ballot", T, "The ballot's id.", origin="vote_change.ballot_id"),
+    _BALLOT_KEY,
     Column("number", W, "1 is the first vote on the ballot; the newest stands in votes_wide.", "1, 2, .."),
     _CHOICE,
     Column("most", T, "The letter marked as most empathetic.", _LETTERED),
@@ -313,10 +333,10 @@ class TableOfExport:
     columns: tuple[Column, ...]
 
 
-def tables(*, external_ids: bool, texts: bool) -> dict[str, TableOfExport]:
-    """The tables of an export by name. `texts` repeats messages, reasons and answers in the votes' tables."""
+def tables(*, external_ids: bool, full: bool) -> dict[str, TableOfExport]:
+    """The tables of an export by name. `full` repeats ballots, votes and answers on each row of the votes' tables."""
     people = tuple(column for column in PEOPLE if external_ids or column is not _EXTERNAL)
-    long, wide = (LONG + LONG_TEXTS, WIDE + WIDE_TEXTS) if texts else (LONG, WIDE)
+    long, wide = (LONG_FULL, WIDE_FULL) if full else (LONG, WIDE)
     return {
         table.name: table
         for table in (

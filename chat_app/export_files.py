@@ -14,8 +14,11 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
 
-from chat_app.export_cells import Chunk, schema
+from chat_app.export_cells import Chunk, csv_schema, csv_times, schema
 from chat_app.export_columns import Column
+
+GROUP_ROWS, GROUP_BYTES = 50_000, 12 << 20
+"""Size of a row group in Parquet: what is known of each is kept until the file ends, so there should be few."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,23 +73,34 @@ class TableFiles:
 
     def __init__(self, folder: Path, name: str, columns: Iterable[Column], pool: Executor) -> None:
         self.rows = 0
+        columns = tuple(columns)
         self._schema = schema(columns)
+        self._csv_schema = csv_schema(columns)
         self._pool = pool
         self._files = [HashedFile(folder / f"{name}.csv"), HashedFile(folder / f"{name}.parquet")]
-        self._csv = pa.csv.CSVWriter(self._files[0], self._schema)
+        self._csv = pa.csv.CSVWriter(self._files[0], self._csv_schema)
         self._parquet = pa.parquet.ParquetWriter(self._files[1], self._schema, compression="zstd")
         self._pending: list[Any] = []
+        self._group: list[pa.RecordBatch] = []
 
     def write(self, rows: Chunk) -> None:
         """Append rows: returns as soon as the rows before them are written. Raises OSError."""
         self.settle()
         self.rows += rows.rows
-        plain = pa.RecordBatch.from_pydict(rows.columns, self._schema)
-        safe = pa.RecordBatch.from_pydict(rows.columns | rows.safe, self._schema)
-        self._pending = [
-            self._pool.submit(self._csv.write_batch, safe),
-            self._pool.submit(self._parquet.write_batch, plain),
-        ]
+        self._group.append(pa.RecordBatch.from_pydict(rows.columns, self._schema))
+        texts = rows.columns | rows.safe | csv_times(rows.columns)
+        safe = pa.RecordBatch.from_pydict(texts, self._csv_schema)
+        self._pending = [self._pool.submit(self._csv.write_batch, safe)]
+        rows_in_group, bytes_in_group = (
+            sum(batch.num_rows for batch in self._group),
+            sum(b.nbytes for b in self._group),
+        )
+        if rows_in_group >= GROUP_ROWS or bytes_in_group >= GROUP_BYTES:
+            self._write_group()
+
+    def _write_group(self) -> None:
+        group, self._group = pa.Table.from_batches(self._group, self._schema), []
+        self._pending.append(self._pool.submit(self._parquet.write_table, group))
 
     def settle(self) -> None:
         """Wait until everything given is written. Raises OSError."""
@@ -98,6 +112,9 @@ class TableFiles:
     def close(self) -> list[FileRecord]:
         """End both files. Raises OSError."""
         self.settle()
+        if self._group:
+            self._write_group()
+            self.settle()
         for part in (self._csv, self._parquet, *self._files):
             part.close()
         return [file.record for file in self._files]

@@ -19,8 +19,6 @@ from db.vote_export import Batch, ExportReader
 
 NAMES = {
     "study_id": "study",
-    "participant_id": "participant",
-    "ballot_id": "ballot",
     "item_id": "item",
     "conversation_id": "conversation",
 }
@@ -29,6 +27,10 @@ MOST_ANSWERS = 50_000
 """Answers kept for the next batch, before they are forgotten and read again."""
 NOT_TOLD = ("allow", "completion_code", "seed")
 """Keys of a study's definition that stay here: people's ids, and what would let somebody foresee an order or pay."""
+OF_SLOT = {"votable": Kind.YES_NO, "not_votable_because": Kind.TEXT}
+"""What a slot says of its own."""
+OURS = ("ballot", "participant", "letter", "choice", "width_class", "most", "least")
+"""Texts of which heard has made every character: nothing to defuse in them."""
 _LETTERS = pa.array(list(LETTERS))
 
 
@@ -138,46 +140,59 @@ def ballot_columns(batch: Batch, columns: Sequence[Column]) -> Chunk:
     """What a ballot and its vote say, without its slots. `most` and `least` are positions."""
     named = {NAMES.get(name, name): values for name, values in batch.items()}
     kinds = {column.name: column.kind for column in columns} | {"most": Kind.WHOLE, "least": Kind.WHOLE}
-    return chunk({name: cells(values, kinds[name]) for name, values in named.items() if name in kinds})
+    return chunk({name: cells(values, kinds[name]) for name, values in named.items() if name in kinds}, OURS)
 
 
-def long_chunk(table: TableOfExport, batch: Batch, ballots: Chunk, answers: Chunk, rows: Sequence[pa.Array]) -> Chunk:
-    """One row for each slot of each ballot. `rows` says where in `answers` those of A, of B, .. are."""
-    kept = spread(len(ballots.columns["ballot"]))
-    where = pa.concat_arrays(rows).take(kept.order)
-    if where.null_count:
-        there = where.is_valid()
-        kept, where = Spread(*(part.filter(there) for part in kept)), where.filter(there)
-    names = [column.name for column in table.columns]
-    repeated = {name: name for name in names if name in ballots.columns and name not in ("most", "least")}
-    slots = chunk(
-        {
-            "votable": _of_slots(batch, "votable", Kind.YES_NO, kept.order),
-            "not_votable_because": _of_slots(batch, "not_votable_because", Kind.TEXT, kept.order),
-        }
+def slots_long(columns: Sequence[Column], slots: Batch, answers: Chunk, rows: Sequence[pa.Array]) -> Chunk:
+    """Five rows for each arrangement, those of A to E. `rows` says where in `answers` those of A, of B, .. are."""
+    names = {column.name for column in columns}
+    kept = spread(len(rows[0]))
+    of_answers = taken(
+        answers, pc.take(pa.concat_arrays(rows), kept.order), {name: name for name in answers.columns if name in names}
     )
     places = {"position": kept.position, "letter": _LETTERS.take(pc.subtract(kept.position, 1))}
-    for name in ("most", "least"):
-        chosen = ballots.columns[name].take(kept.ballot)
-        places[name] = pc.fill_null(pc.equal(chosen, kept.position), False)
-    of_answers = taken(answers, where, {name: name for name in names if name in answers.columns})
-    return _ordered(beside(of_answers, taken(ballots, kept.ballot, repeated), slots, Chunk(places, {})), names)
+    own = {
+        name: pa.concat_arrays([cells(slots[f"{name}_{letter}"], kind) for letter in LETTERS]).take(kept.order)
+        for name, kind in OF_SLOT.items()
+    }
+    return beside(of_answers, chunk(own), Chunk(places, {}))
 
 
-def wide_chunk(table: TableOfExport, batch: Batch, ballots: Chunk, answers: Chunk, rows: Sequence[pa.Array]) -> Chunk:
-    """One row for each ballot, with columns for A to E."""
-    names = [column.name for column in table.columns]
+def slots_wide(columns: Sequence[Column], slots: Batch, answers: Chunk, rows: Sequence[pa.Array]) -> Chunk:
+    """One row for each arrangement, with columns for A to E."""
+    names = {column.name for column in columns}
     sides = []
     for letter, where in zip(LETTERS, rows, strict=True):
         sides.append(
             taken(answers, where, {name: f"{name}_{letter}" for name in answers.columns if f"{name}_{letter}" in names})
         )
-        slot = {
-            f"votable_{letter}": cells(batch[f"votable_{letter}"], Kind.YES_NO),
-            f"not_votable_because_{letter}": cells(batch[f"not_votable_because_{letter}"], Kind.TEXT),
-        }
-        sides.append(chunk(slot))
-    whole = beside(ballots, *sides)
+        own = {f"{name}_{letter}": cells(slots[f"{name}_{letter}"], kind) for name, kind in OF_SLOT.items()}
+        sides.append(chunk(own))
+    return beside(*sides)
+
+
+def long_chunk(table: TableOfExport, ballots: Chunk, arrangements: pa.Array, slots: Chunk) -> Chunk:
+    """One row for each slot of each ballot. `arrangements` are rows of what slots_long gave, in fives."""
+    kept = spread(ballots.rows)
+    where = pc.add(pc.multiply(arrangements.take(kept.ballot), len(LETTERS)), pc.subtract(kept.position, 1))
+    there = slots.columns["answer"].is_valid()
+    if not pc.all(there).as_py():
+        mask = there.take(where)
+        kept, where = Spread(*(part.filter(mask) for part in kept)), where.filter(mask)
+    names = [column.name for column in table.columns]
+    repeated = {name: name for name in names if name in ballots.columns and name not in ("most", "least")}
+    marks = {}
+    for name in ("most", "least"):
+        chosen = ballots.columns[name].take(kept.ballot)
+        marks[name] = pc.fill_null(pc.equal(chosen, kept.position), False)
+    of_slots = taken(slots, where, {name: name for name in names if name in slots.columns})
+    return _ordered(beside(of_slots, taken(ballots, kept.ballot, repeated), Chunk(marks, {})), names)
+
+
+def wide_chunk(table: TableOfExport, ballots: Chunk, arrangements: pa.Array, slots: Chunk) -> Chunk:
+    """One row for each ballot. `arrangements` are rows of what slots_wide gave."""
+    names = [column.name for column in table.columns]
+    whole = beside(ballots, taken(slots, arrangements, {name: name for name in names if name in slots.columns}))
     if "most" in names:
         whole = beside(whole, chunk(_chosen(whole)))
     return _ordered(whole, names)
@@ -196,9 +211,5 @@ def _chosen(whole: Chunk) -> dict[str, pa.Array]:
     return made | {"attention_passed": pc.if_else(asked, passed, pa.scalar(None, pa.bool_()))}
 
 
-def _of_slots(batch: Batch, name: str, kind: Kind, order: pa.Array) -> pa.Array:
-    return pa.concat_arrays([cells(batch[f"{name}_{letter}"], kind) for letter in LETTERS]).take(order)
-
-
 def _ordered(whole: Chunk, names: Sequence[str]) -> Chunk:
-    return Chunk({name: whole.columns[name] for name in names}, whole.safe)
+    return Chunk({name: whole.columns[name] for name in names}, {n: c for n, c in whole.safe.items() if n in names})

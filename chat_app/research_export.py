@@ -4,7 +4,7 @@ Memory stays the same whatever the size: rows come in batches, and the next one 
 """
 
 import json
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass
@@ -13,10 +13,15 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.compute as pc
+
 from chat_app.codebook import codebook_csv, codebook_markdown
+from chat_app.export_cells import picked
 from chat_app.export_columns import OF_BALLOT, tables
 from chat_app.export_files import FileRecord, HashedFile, TableFiles
 from chat_app.export_folder import FORMAT, MANIFEST, ExportError, new_folder
+from chat_app.export_people import People
 from chat_app.export_rows import (
     MOST_ANSWERS,
     Answers,
@@ -24,12 +29,14 @@ from chat_app.export_rows import (
     ballot_columns,
     long_chunk,
     plain_chunk,
+    slots_long,
+    slots_wide,
     study_chunk,
     wide_chunk,
 )
 from chat_app.hints import nearest_name
 from db.study_records import LETTERS
-from db.vote_export import ALLOWED, TEXTS, Batch, Engine, ExportReader, Total, export_reader
+from db.vote_export import ALLOWED, TEXTS, Engine, ExportReader, Total, export_reader
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +47,8 @@ class Wanted:
     """One study's id, or None for all."""
     external_ids: bool = False
     """Whether the recruiting platform's ids of people go with it."""
-    texts: bool = False
-    """Whether messages, reasons and answers are repeated in the votes' tables."""
+    full: bool = False
+    """Whether ballots, votes and answers with their texts are repeated on each row of the votes' tables."""
 
 
 Tell = Callable[[str, int, int], None]
@@ -67,27 +74,25 @@ class _Writing:
 
     def __init__(self, reader: ExportReader, wanted: Wanted, folder: Path, tell: Tell) -> None:
         self.reader, self.wanted, self.folder, self.tell = reader, wanted, folder, tell
-        self.tables = tables(external_ids=wanted.external_ids, texts=wanted.texts)
+        self.tables = tables(external_ids=wanted.external_ids, full=wanted.full)
         self.rows: dict[str, int] = {}
         self.files: list[FileRecord] = []
         self.studies: dict[str, str] = {}
+        self.people = People()
+        self.item_numbers: dict[str, int] = {}
 
     async def run(self) -> dict[str, Any]:
         """Every table, then the codebook, then the manifest, which is the last file to be written."""
         totals = await self.reader.totals()
         with ThreadPoolExecutor(4) as pool:
             await self._studies(pool)
-            for name, batches, own_id in (
-                ("people", self.reader.people(), "participant"),
-                ("items", self.reader.items(), "item"),
-                ("vote_changes", self.reader.changes(), "ballot"),
-            ):
-                await self._simple(pool, name, batches, own_id)
+            await self._people(pool)
+            await self._items(pool)
+            with self._open(pool, "vote_changes") as (files,):
+                async for batch in self.reader.changes():
+                    files.write(plain_chunk(self.tables["vote_changes"], self.people.named(batch)))
             await self._answers(pool)
-            exported = [total for total in totals if total.consent == ALLOWED]
-            await self._ballots(pool, ["votes_long", "votes_wide"], True, sum(total.votes for total in exported))
-            left = sum(total.ballots - total.votes for total in exported)
-            await self._ballots(pool, ["unvoted"], False, left)
+            await self._ballots(pool, sum(total.ballots for total in totals if total.consent == ALLOWED))
         self._text("codebook.csv", codebook_csv(self.tables.values()))
         self._text("codebook.md", codebook_markdown(self.tables.values()))
         manifest = self._manifest(totals, await self.reader.revision())
@@ -100,33 +105,51 @@ class _Writing:
                 self.studies |= dict(zip(batch["id"], batch["definition_sha256"], strict=True))
                 files.write(study_chunk(self.tables["studies"], batch, external_ids=self.wanted.external_ids))
 
-    async def _simple(self, pool: ThreadPoolExecutor, name: str, batches: AsyncIterator[Batch], own_id: str) -> None:
-        with self._open(pool, name) as (files,):
-            async for batch in batches:
-                files.write(plain_chunk(self.tables[name], batch, own_id))
+    async def _people(self, pool: ThreadPoolExecutor) -> None:
+        with self._open(pool, "people") as (files,):
+            async for batch in self.reader.people():
+                self.people.add(batch)
+                files.write(plain_chunk(self.tables["people"], self.people.named(batch)))
+
+    async def _items(self, pool: ThreadPoolExecutor) -> None:
+        with self._open(pool, "items") as (files,):
+            async for batch in self.reader.items():
+                of_survey = zip(batch["id"], batch["item_number"], strict=True)
+                self.item_numbers |= {item: number for item, number in of_survey if number is not None}
+                files.write(plain_chunk(self.tables["items"], self.people.named(batch), "item"))
 
     async def _answers(self, pool: ThreadPoolExecutor) -> None:
         with self._open(pool, "answers") as (files,):
             async for batch in self.reader.answers():
                 files.write(answer_chunk(self.tables["answers"].columns, batch))
 
-    async def _ballots(self, pool: ThreadPoolExecutor, names: list[str], voted: bool, of: int) -> None:
-        wide = names[-1]
-        columns = [column for name in names for column in self.tables[name].columns]
-        wanted = {column.name.rpartition("_")[0] for column in self.tables[wide].columns}
-        wanted = (wanted | {column.name for column in columns}) - OF_BALLOT
-        texts = self.wanted.texts and voted
-        answers = Answers(self.reader, wanted, TEXTS * 10 if texts else MOST_ANSWERS)
+    async def _ballots(self, pool: ThreadPoolExecutor, of: int) -> None:
+        """Ballots with a vote go into two tables, those without one into a third."""
+        tables = [self.tables[name] for name in ("votes_long", "votes_wide", "unvoted")]
+        columns = [column for table in tables for column in table.columns]
+        wanted = {column.name.rpartition("_")[0] for column in columns} | {column.name for column in columns}
+        full = self.wanted.full
+        answers = Answers(self.reader, wanted - OF_BALLOT, TEXTS * 10 if full else MOST_ANSWERS)
         done = 0
-        with self._open(pool, *names) as files:
-            async for batch in self.reader.ballots(voted=voted, messages=texts):
-                rows = await answers.rows([batch[f"answer_id_{letter}"] for letter in LETTERS])
-                ballots = ballot_columns(batch, columns)
-                if voted:
-                    files[0].write(long_chunk(self.tables[names[0]], batch, ballots, answers.chunk, rows))
-                files[-1].write(wide_chunk(self.tables[wide], batch, ballots, answers.chunk, rows))
+        with self._open(pool, *(table.name for table in tables)) as (long, wide, unvoted):
+            async for batch, arrangements in self.reader.ballots(messages=full):
+                slots = arrangements.columns
+                rows = await answers.rows([slots[f"answer_id_{letter}"] for letter in LETTERS])
+                in_long = slots_long(tables[0].columns, slots, answers.chunk, rows)
+                in_wide = slots_wide(columns, slots, answers.chunk, rows)
+                numbers = {"item_number": [self.item_numbers.get(item) for item in batch["item_id"]]}
+                ballots = ballot_columns(self.people.named(batch) | numbers, columns)
+                of_ballots = pa.array(arrangements.rows, pa.int32())
+                voted = ballots.columns["choice"].is_valid()
+                if not pc.all(voted).as_py():
+                    others = pc.invert(voted)
+                    unvoted.write(wide_chunk(tables[2], picked(ballots, others), of_ballots.filter(others), in_wide))
+                    ballots, of_ballots = picked(ballots, voted), of_ballots.filter(voted)
+                if ballots.rows:
+                    long.write(long_chunk(tables[0], ballots, of_ballots, in_long))
+                    wide.write(wide_chunk(tables[1], ballots, of_ballots, in_wide))
                 done += len(batch["ballot_id"])
-                self.tell("votes" if voted else "ballots without a vote", done, of)
+                self.tell("ballots", done, of)
 
     @contextmanager
     def _open(self, pool: ThreadPoolExecutor, *names: str) -> Iterator[list[TableFiles]]:
@@ -172,7 +195,7 @@ class _Writing:
                 "study": self.wanted.study or "all",
                 "consent": "the newest answer to the notice allows the chat and research",
                 "external_ids": self.wanted.external_ids,
-                "texts": self.wanted.texts,
+                "full": self.wanted.full,
             },
             "studies": studies,
             "rows": self.rows,

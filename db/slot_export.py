@@ -7,6 +7,7 @@ Where that does not hold (a live ballot, one without a vote, an answer that coul
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import select
@@ -25,30 +26,44 @@ Slots = tuple[Any, ...]
 NAMES = [f"{name}_{letter}" for letter in LETTERS for name in ("answer_id", "votable", "not_votable_because")]
 
 
+@dataclass(frozen=True, slots=True)
+class Arrangements:
+    """Answers in places, each arrangement once: many ballots of a survey have the same."""
+
+    rows: list[int]
+    """For each ballot the row in `columns`, from 0."""
+    columns: dict[str, Sequence[Any]]
+    """NAMES, with one row for each arrangement."""
+
+
 class ExportSlots:
     """Finds the slots of batch after batch in one transaction; raises what SQLAlchemy raises."""
 
     def __init__(self, connection: AsyncConnection) -> None:
         self._connection = connection
-        self._orders: dict[tuple[str, str], Slots] = {}
+        self._orders: dict[tuple[str, str] | None, Slots] = {}
         self._answers: dict[str, dict[str, str]] = {}
 
-    async def columns(self, batch: Mapping[str, Sequence[Any]]) -> dict[str, Sequence[Any]]:
-        """Columns NAMES for these ballots."""
-        nothing = (None,) * len(batch["ballot_id"])
-        keys = list(zip(batch["item_id"], batch.get("sources", nothing), strict=True))
-        simple = [
-            item is None and sources is not None and not unvotable
-            for item, sources, unvotable in zip(
-                batch["message_id"], batch.get("sources", nothing), batch.get("unvotable", nothing), strict=True
+    async def arrangements(self, batch: Mapping[str, Sequence[Any]]) -> Arrangements:
+        """What stands on these ballots."""
+        ballots = batch["ballot_id"]
+        keys = [
+            (item, sources) if message is None and sources is not None and not unvotable else None
+            for message, item, sources, unvotable in zip(
+                batch["message_id"], batch["item_id"], batch["sources"], batch["unvotable"], strict=True
             )
         ]
-        await self._learn({key for key, is_simple in zip(keys, simple, strict=True) if is_simple})
-        found = [self._orders.get(key) if is_simple else None for key, is_simple in zip(keys, simple, strict=True)]
-        missing = [ballot for ballot, slots in zip(batch["ballot_id"], found, strict=True) if slots is None]
+        await self._learn({key for key in keys if key is not None})
+        known = self._orders
+        missing = [ballot for ballot, key in zip(ballots, keys, strict=True) if key not in known]
         read = await self._read(missing)
-        rows = [slots or read[ballot] for ballot, slots in zip(batch["ballot_id"], found, strict=True)]
-        return dict(zip(NAMES, zip(*rows, strict=True), strict=True))
+        rows: dict[Any, int] = {}
+        of_ballots = [
+            rows.setdefault(key if key in known else ballot, len(rows))
+            for ballot, key in zip(ballots, keys, strict=True)
+        ]
+        slots = [read[key] if isinstance(key, str) else known[key] for key in rows]
+        return Arrangements(of_ballots, dict(zip(NAMES, zip(*slots, strict=True), strict=True)))
 
     async def _learn(self, keys: set[tuple[str, str]]) -> None:
         """Remember the slots for each new (item, sources)."""

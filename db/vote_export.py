@@ -5,18 +5,20 @@ batch is a dict from a column's name to its values, one for each row. Times come
 datetimes, or SQLite's texts in UTC.
 """
 
+import sqlite3
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any, cast
 
 from sqlalchemy import Select, String, Text, case, func, literal, select, text, type_coerce, union_all
-from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
+from sqlalchemy.orm import aliased
 
 from db.columns import JsonList, JsonText
 from db.errors import StoreError, translate
-from db.slot_export import ExportSlots
+from db.slot_export import Arrangements, ExportSlots
 from db.study_records import StudyKind
 from db.study_tables import AnswerRow, BallotRow, EnrolmentRow, ItemRow, SlotRow, StudyRow, VoteChangeRow, VoteRow
 from db.tables import ConsentRow, ConversationRow, MessageRow
@@ -24,8 +26,8 @@ from db.tables import ConsentRow, ConversationRow, MessageRow
 Batch = dict[str, Sequence[Any]]
 Engine = AsyncEngine
 
-BALLOTS = 2000
-"""Ballots in one batch."""
+BALLOTS = 5000
+"""Ballots, or people, in one batch."""
 TEXTS = 500
 """Rows in a batch whose rows hold long texts."""
 IDS = 5000
@@ -66,39 +68,58 @@ class ExportReader:
         return list(await self._connection.scalars(select(StudyRow.id).order_by(*self._in_order(StudyRow.id))))
 
     async def totals(self) -> list[Total]:
-        """People, ballots, votes and changes by study and consent: the exported and the left out."""
-        newest = select(func.max(ConsentRow.id)).group_by(ConsentRow.participant_id)
-        asked = select(ConsentRow.participant_id, ConsentRow.chat, ConsentRow.research)
-        consent = asked.where(ConsentRow.id.in_(newest)).subquery()
+        """People, ballots, votes and changes by study and consent: the exported and the left out.
+
+        A million rows are only counted by study; looked at by person are those of the people who are left out.
+        """
         kind = case(
-            (consent.c.participant_id.is_(None), NEVER_ASKED),
-            (~consent.c.chat, WITHDRAWN),
-            (~consent.c.research, NOT_FOR_RESEARCH),
+            (ConsentRow.id.is_(None), NEVER_ASKED),
+            (~ConsentRow.chat, WITHDRAWN),
+            (~ConsentRow.research, NOT_FOR_RESEARCH),
             else_=ALLOWED,
-        ).label("kind")
-        people = (await self._people()).add_columns(literal(1).label("number"))
-        # Counted by person within an index first: a million rows are not joined to a hundred thousand answers.
-        counted: dict[str, Any] = {"people": people}
-        for name, row in (("ballots", BallotRow), ("votes", VoteRow)):
-            both = (row.study_id, row.participant_id)
-            counted[name] = select(*both, func.count().label("number")).where(self._of_study(both[0])).group_by(*both)
-        changed = select(VoteRow.study_id, VoteRow.participant_id, literal(1).label("number"))
-        counted["changes"] = changed.join(VoteChangeRow, VoteChangeRow.ballot_id == VoteRow.ballot_id).where(
-            self._of_study(VoteRow.study_id)
         )
+        part = (await self._people()).subquery()
+        # One look into the index for each person; with a list of all newest answers SQLite walks it for each.
+        given = aliased(ConsentRow)
+        newest = select(func.max(given.id)).where(given.participant_id == part.c.participant_id).scalar_subquery()
+        people: Any = (
+            select(part.c.study_id, kind.label("kind"), func.count().label("people"))
+            .select_from(part)
+            .outerjoin(ConsentRow, ConsentRow.id == newest)
+            .group_by(part.c.study_id, kind)
+        )
+        counts = {"ballots": _of_person(BallotRow, part), "votes": _of_person(VoteRow, part)}
+        if await self._any_changes():
+            counts["changes"] = _of_person(VoteRow, part, VoteChangeRow)
+        by_person = people.add_columns(*(func.sum(count).label(name) for name, count in counts.items()))
+        everything = await self._counted()
         found: dict[tuple[str, str], dict[str, int]] = {}
-        for name, query in counted.items():
-            part = query.subquery()
-            counts: Any = (
-                select(part.c.study_id, kind, func.sum(part.c.number))
-                .select_from(part)
-                .outerjoin(consent, consent.c.participant_id == part.c.participant_id)
-                .group_by(part.c.study_id, kind)
+        for study, why, *numbers in await self._rows(by_person.where(kind != ALLOWED)):
+            left = dict.fromkeys(("people", *everything), 0) | dict(
+                zip(("people", *counts), map(int, numbers), strict=True)
             )
-            rows: Any = await self._connection.execute(counts)
-            for study, consent_kind, number in rows:
-                found.setdefault((study, consent_kind), dict.fromkeys(counted, 0))[name] = int(number)
-        return [Total(study, consent_kind, **numbers) for (study, consent_kind), numbers in sorted(found.items())]
+            found[study, why] = left
+        for study, why, number in await self._rows(people):
+            if why == ALLOWED:
+                others = [left for (of_study, _), left in found.items() if of_study == study]
+                rest = {name: of.get(study, 0) - sum(left[name] for left in others) for name, of in everything.items()}
+                found[study, why] = {"people": int(number), **rest}
+        return [Total(study, why, **numbers) for (study, why), numbers in sorted(found.items())]
+
+    async def _counted(self) -> dict[str, dict[str, int]]:
+        """Ballots, votes and changes by study."""
+        queries: dict[str, Any] = {
+            name: select(row.study_id, func.count()).where(self._of_study(row.study_id)).group_by(row.study_id)
+            for name, row in (("ballots", BallotRow), ("votes", VoteRow))
+        }
+        of_vote: Any = select(VoteRow.study_id).where(VoteRow.ballot_id == VoteChangeRow.ballot_id).scalar_subquery()
+        queries["changes"] = (
+            select(of_vote, func.count()).select_from(VoteChangeRow).where(self._of_study(of_vote)).group_by(of_vote)
+        )
+        return {name: {study: int(number) for study, number in await self._rows(q)} for name, q in queries.items()}
+
+    async def _rows(self, query: Any) -> Sequence[Any]:
+        return (await self._connection.execute(query)).all()
 
     async def studies(self) -> AsyncIterator[Batch]:
         """The studies, one row each."""
@@ -114,23 +135,20 @@ class ExportReader:
     async def people(self) -> AsyncIterator[Batch]:
         """Everybody in a study, enrolled in it or with ballots of a live one."""
         people = (await self._people()).subquery()
-        same: dict[str, Any] = {}
-        for name, row in (("ballots", BallotRow), ("votes", VoteRow)):
-            own = (row.study_id == people.c.study_id) & (row.participant_id == people.c.participant_id)
-            same[name] = select(func.count()).select_from(row).where(own).scalar_subquery().label(name)
+        counts = [_of_person(BallotRow, people).label("ballots"), _of_person(VoteRow, people).label("votes")]
         columns = (EnrolmentRow.external_id, EnrolmentRow.condition, EnrolmentRow.seed, EnrolmentRow.closing)
         enrolled = (EnrolmentRow.study_id == people.c.study_id) & (
             EnrolmentRow.participant_id == people.c.participant_id
         )
         query = (
             select(people.c.study_id, people.c.participant_id, *columns)
-            .add_columns(_time(EnrolmentRow.started_at), _time(EnrolmentRow.completed_at), *same.values())
+            .add_columns(_time(EnrolmentRow.started_at), _time(EnrolmentRow.completed_at), *counts)
             .select_from(people)
             .outerjoin(EnrolmentRow, enrolled)
             .where(people.c.participant_id.in_(_allowed()))
             .order_by(*self._in_order(people.c.study_id, people.c.participant_id))
         )
-        async for batch in self._stream(query, TEXTS):
+        async for batch in self._stream(query, BALLOTS):
             yield batch
 
     async def items(self) -> AsyncIterator[Batch]:
@@ -192,33 +210,28 @@ class ExportReader:
             batches.append(_columns([column.key for column in wanted], rows))
         return batches
 
-    async def ballots(self, *, voted: bool, messages: bool = False) -> AsyncIterator[Batch]:
-        """Ballots with a vote and all of it, or those without one. Slots are columns: `answer_id_A` .. `reason_E`.
+    async def ballots(self, *, messages: bool = False) -> AsyncIterator[tuple[Batch, Arrangements]]:
+        """Ballots with their vote, whose columns are None where there is none, and with what stands on them.
 
         `messages` adds the message that is answered; batches are smaller then.
         """
-        columns: list[Any] = [*_BALLOT, *(_VOTE if voted else ())]
-        query = select(*columns).select_from(BallotRow).outerjoin(VoteRow, VoteRow.ballot_id == BallotRow.id)
-        enrolled = (EnrolmentRow.study_id == BallotRow.study_id) & (
-            EnrolmentRow.participant_id == BallotRow.participant_id
-        )
-        query = query.outerjoin(EnrolmentRow, enrolled).outerjoin(ItemRow, ItemRow.id == BallotRow.item_id)
+        query = select(*_BALLOT, *_VOTE).select_from(BallotRow).outerjoin(VoteRow, VoteRow.ballot_id == BallotRow.id)
         if messages:
             query = query.add_columns(func.coalesce(ItemRow.message, MessageRow.text).label("message"))
+            query = query.outerjoin(ItemRow, ItemRow.id == BallotRow.item_id)
             query = query.outerjoin(MessageRow, MessageRow.id == BallotRow.message_id)
-        query = (
-            query.where(self._of_study(BallotRow.study_id), BallotRow.participant_id.in_(_allowed()))
-            .where(VoteRow.ballot_id.is_not(None) if voted else VoteRow.ballot_id.is_(None))
-            .order_by(*self._by_ballot())
-        )
+        query = query.where(self._of_study(BallotRow.study_id), BallotRow.participant_id.in_(_allowed()))
         slots = ExportSlots(self._connection)
-        async for batch in self._stream(query, TEXTS if messages else BALLOTS):
-            yield batch | await slots.columns(batch)
+        ordered = query.order_by(*self._by_ballot())
+        async for batch in self._stream(ordered, TEXTS) if messages else self._stream_raw(ordered, BALLOTS):
+            yield batch, await slots.arrangements(batch)
 
     async def changes(self) -> AsyncIterator[Batch]:
         """Votes as they were before they were changed."""
+        if not await self._any_changes():
+            return
         query = (
-            select(BallotRow.study_id, BallotRow.participant_id, *_CHANGE)
+            select(BallotRow.study_id, BallotRow.participant_id, BallotRow.number.label("ballot_number"), *_CHANGE)
             .join(VoteChangeRow, VoteChangeRow.ballot_id == BallotRow.id)
             .where(self._of_study(BallotRow.study_id), BallotRow.participant_id.in_(_allowed()))
             .order_by(*self._by_ballot(), VoteChangeRow.number)
@@ -231,7 +244,11 @@ class ExportReader:
         live = select(StudyRow.id).where(StudyRow.kind == StudyKind.LIVE.value, self._of_study(StudyRow.id)).limit(1)
         return await self._connection.scalar(live) is not None
 
-    async def _people(self) -> Select[Any]:
+    async def _any_changes(self) -> bool:
+        """Whether any vote was ever changed: else a million votes are looked through for nothing."""
+        return await self._connection.scalar(select(VoteChangeRow.ballot_id).limit(1)) is not None
+
+    async def _people(self) -> Any:
         """(study, participant) of everybody enrolled, and of those with ballots of a live study without joining it."""
         enrolled: Any = select(EnrolmentRow.study_id, EnrolmentRow.participant_id)
         enrolled = enrolled.where(self._of_study(EnrolmentRow.study_id))
@@ -245,7 +262,8 @@ class ExportReader:
             .distinct()
         )
         both = union_all(enrolled, others).subquery()
-        return select(both.c.study_id, both.c.participant_id)
+        everybody: Select[Any] = select(both.c.study_id, both.c.participant_id)
+        return everybody
 
     def _of_study(self, column: Any) -> Any:
         return literal(True) if self._study is None else column == self._study
@@ -269,6 +287,26 @@ class ExportReader:
             failure = translate(error)
         raise failure
 
+    async def _stream_raw(self, query: Select[Any], size: int) -> AsyncIterator[Batch]:
+        """Like _stream, with SQLite's rows as its driver has them; for columns whose values need no conversion."""
+        if self._on_postgres:
+            async for batch in self._stream(query, size):
+                yield batch
+            return
+        names = [str(column.key) for column in query.selected_columns]
+        statement = query.compile(dialect=self._connection.dialect)
+        values = [statement.params[name] for name in statement.positiontup or ()]
+        driver: Any = (await self._connection.get_raw_connection()).driver_connection
+        failure: StoreError
+        try:
+            async with driver.execute(statement.string, values) as cursor:
+                while rows := await cursor.fetchmany(size):
+                    yield _columns(names, rows)
+            return
+        except (sqlite3.Error, OSError) as error:
+            failure = translate(DBAPIError(None, None, error))
+        raise failure
+
 
 @asynccontextmanager
 async def export_reader(engine: AsyncEngine, study: str | None) -> AsyncIterator[ExportReader]:
@@ -277,13 +315,22 @@ async def export_reader(engine: AsyncEngine, study: str | None) -> AsyncIterator
     options = {"isolation_level": "REPEATABLE READ"} if engine.dialect.name == "postgresql" else {}
     try:
         async with engine.execution_options(**options).connect() as connection, connection.begin():
-            if engine.dialect.name == "sqlite":  # 64 MiB of pages: most of a study's answers and indexes
-                await connection.execute(text("PRAGMA cache_size = -65536"))
+            if engine.dialect.name == "sqlite":  # 16 MiB of pages; with four times as many it is no faster
+                await connection.execute(text("PRAGMA cache_size = -16384"))
             yield ExportReader(connection, study)
         return
     except (SQLAlchemyError, OSError) as error:
         failure = translate(error)
     raise failure
+
+
+def _of_person(row: Any, people: Any, joined: Any = None) -> Any:
+    """How many rows there are for each row of `people`, or of `joined` by ballot: looked up person by person."""
+    own = (row.study_id == people.c.study_id) & (row.participant_id == people.c.participant_id)
+    counted = select(func.count()).select_from(row).where(own)
+    if joined is not None:
+        counted = counted.join(joined, joined.ballot_id == row.ballot_id)
+    return counted.scalar_subquery()
 
 
 def _allowed() -> Select[Any]:
@@ -319,9 +366,7 @@ _ANSWER = _raw(AnswerRow)
 _BALLOT = [
     BallotRow.id.label("ballot_id"),
     BallotRow.number.label("ballot_number"),
-    ItemRow.number.label("item_number"),
     func.coalesce(BallotRow.item_id, BallotRow.message_id).label("item_id"),
-    EnrolmentRow.completed_at.is_not(None).label("completed"),
     *_raw(BallotRow, "id", "number", "item_id", "conversation_id"),
 ]
 _VOTE = _raw(VoteRow, "ballot_id", "study_id", "participant_id", "request_id", "leaks",

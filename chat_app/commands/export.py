@@ -1,5 +1,6 @@
 """`heard export`: studies and their votes as CSV and Parquet, for research."""
 
+import gc
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -13,9 +14,13 @@ def export(
     out: Annotated[Path, typer.Option(help="Folder to make.")],
     study: Annotated[str | None, typer.Argument(help="The study's id.", show_default=False)] = None,
     every: Annotated[bool, typer.Option("--all", help="Every study, in the same tables.")] = False,
-    texts: Annotated[
+    full: Annotated[
         bool,
-        typer.Option("--texts", help="Repeat messages, reasons and answers in the votes' tables. The files get large."),
+        typer.Option(
+            "--full",
+            help="Repeat ballot, vote and answer with their texts on each row of the votes' tables: flat "
+            "files that need no join, and are large.",
+        ),
     ] = False,
     with_external_ids: Annotated[
         bool,
@@ -36,7 +41,7 @@ def export(
 
     if (study is None) != every:
         raise ExportError("Name one study, or give --all for every one of them.")
-    manifest = asyncio.run(_run(study, out, texts=texts, external_ids=with_external_ids, force=force))
+    manifest = asyncio.run(_run(study, out, full=full, external_ids=with_external_ids, force=force))
     for name, rows in manifest["rows"].items():
         typer.echo(f"{name:<14}{rows:>10}")
     left_out = sum(kind["people"] for counts in manifest["studies"].values() for kind in counts["left_out"].values())
@@ -45,18 +50,23 @@ def export(
     typer.echo(f"Written to {out}")
 
 
-async def _run(study: str | None, out: Path, *, texts: bool, external_ids: bool, force: bool) -> dict[str, Any]:
+async def _run(study: str | None, out: Path, *, full: bool, external_ids: bool, force: bool) -> dict[str, Any]:
     from chat_app.commands.progress import Progress
-    from chat_app.research_export import Wanted, export_study
+    from chat_app.no_pandas import no_pandas
+
+    with no_pandas():
+        from chat_app.research_export import Wanted, export_study
     from chat_app.settings import load_settings
     from db.engine import create_engine, upgrade
 
     settings = load_settings()
     await upgrade(settings.database)
     engine = create_engine(settings.database, lock_seconds=settings.save_seconds)
+    gc.disable()  # a million rows are no garbage in cycles: looking for some takes a tenth of the time
     try:
         with Progress() as tell:
-            wanted = Wanted(study, external_ids=external_ids, texts=texts)
+            wanted = Wanted(study, external_ids=external_ids, full=full)
             return await export_study(engine, wanted, out, force=force, tell=tell)
     finally:
+        gc.enable()
         await engine.dispose()

@@ -192,7 +192,7 @@ def as_csv(value: Any) -> str:
 
 def test_files_agree_with_each_other_and_with_the_manifest(filled: Store, url: str, tmp_path: Path) -> None:
     out = tmp_path / "out"
-    said = run(url, "--all", "--out", out, "--texts", "--with-external-ids")
+    said = run(url, "--all", "--out", out, "--full", "--with-external-ids")
     assert "Left out: 4 people" in said  # two in each of two studies
     manifest = json.loads((out / "manifest.json").read_text(encoding="utf-8"))
     assert {file["name"] for file in manifest["files"]} | {"manifest.json"} == {path.name for path in out.iterdir()}
@@ -204,7 +204,7 @@ def test_files_agree_with_each_other_and_with_the_manifest(filled: Store, url: s
             assert number == counts["exported"][name] + sum(part[name] for part in counts["left_out"].values())
     assert set(manifest["studies"]["survey"]["left_out"]) == {"withdrawn", "chat_but_not_research"}
     defused = 0
-    for table in tables(external_ids=True, texts=True).values():
+    for table in tables(external_ids=True, full=True).values():
         cells, values = read_csv(out / f"{table.name}.csv"), read_parquet(out / f"{table.name}.parquet")
         assert len(cells) == len(values) == manifest["rows"][table.name]
         for row, value in zip(cells, values, strict=True):
@@ -217,20 +217,18 @@ def test_files_agree_with_each_other_and_with_the_manifest(filled: Store, url: s
 
 
 def test_long_wide_and_the_rows_agree(filled: Store, url: str, tmp_path: Path) -> None:
-    run(url, "--all", "--out", tmp_path / "out", "--texts")
-    parts = {
-        name: read_parquet(tmp_path / "out" / f"{name}.parquet") for name in tables(external_ids=False, texts=True)
-    }
-    wide = {row["ballot"]: row for row in parts["votes_wide"]}
+    run(url, "--all", "--out", tmp_path / "out", "--full")
+    parts = {name: read_parquet(tmp_path / "out" / f"{name}.parquet") for name in tables(external_ids=False, full=True)}
+    wide = {row["ballot_id"]: row for row in parts["votes_wide"]}
     answers = {row["answer"]: row for row in parts["answers"]}
     items = {row["item"]: row for row in parts["items"]}
     assert len(wide) == 2 * (len(HOSTILE) - 1) + 2
     stored = [pair for who in ("anna", "=ben") for study in ("survey", "talk") for pair in _ballots(url, study, who)]
     assert {ballot.id for ballot, vote in stored if vote} == set(wide)
-    assert {ballot.id for ballot, vote in stored if not vote} == {row["ballot"] for row in parts["unvoted"]}
+    assert {ballot.id for ballot, vote in stored if not vote} == {row["ballot_id"] for row in parts["unvoted"]}
     long: dict[str, list[dict[str, Any]]] = {}
     for row in parts["votes_long"]:
-        long.setdefault(row["ballot"], []).append(row)
+        long.setdefault(row["ballot_id"], []).append(row)
     for ballot, vote in stored:
         if vote is None:
             continue
@@ -262,6 +260,52 @@ def test_long_wide_and_the_rows_agree(filled: Store, url: str, tmp_path: Path) -
     assert {row["changes"] for row in wide.values()} == {0, 1}
 
 
+def test_a_ballot_joins_its_tables_and_its_person(filled: Store, url: str, tmp_path: Path) -> None:
+    """Without --full nothing is repeated, and the short keys say the same as the ids."""
+    run(url, "--all", "--out", tmp_path / "out")
+    parts = {
+        name: read_parquet(tmp_path / "out" / f"{name}.parquet") for name in tables(external_ids=False, full=False)
+    }
+    people = {row["participant"]: row for row in parts["people"]}
+    wide = {row["ballot"]: row for row in parts["votes_wide"]}
+    assert (len(people), len(wide)) == (len(parts["people"]), len(parts["votes_wide"]))
+    stored = {
+        ballot.id: (ballot, vote)
+        for who in ("anna", "=ben")
+        for study in ("survey", "talk")
+        for ballot, vote in _ballots(url, study, who)
+    }
+    for row in parts["votes_wide"] + parts["unvoted"]:
+        ballot, _ = stored[row["ballot_id"]]
+        person = people[row["participant"]]
+        assert (person["participant_id"], person["study"]) == (ballot.participant_id, ballot.study_id)
+        assert row["ballot"] == f"{row['participant']}-{ballot.number}"
+        assert row["completed"] is person["completed"]
+    assert len(parts["votes_long"]) == sum(len(ballot.slots) for ballot, vote in stored.values() if vote)
+    for row in parts["votes_long"]:
+        ballot, vote = stored[wide[row["ballot"]]["ballot_id"]]
+        slot = ballot.slots[row["position"] - 1]
+        assert (row["answer"], row["source"], row["letter"]) == (
+            slot.answer_id,
+            slot.source,
+            "ABCDE"[slot.position - 1],
+        )
+        assert (row["most"], row["least"]) == (vote.most == slot.position, vote.least == slot.position)
+    changed = {(row["ballot"], row["participant"], row["number"]) for row in parts["vote_changes"]}
+    assert changed == {(row["ballot"], row["participant"], 1) for row in wide.values() if row["changes"]}
+
+
+def test_the_command_does_not_load_pandas(filled: Store, url: str, tmp_path: Path) -> None:
+    """Where it is installed, pyarrow would, for nothing."""
+    program = "import sys; from chat_app.commands.export import app; app(standalone_mode=False); "
+    program += "print('pandas' in sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-c", program, "survey", "--out", str(tmp_path / "out")],
+        env=_environment(url), capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert done.stdout.splitlines()[-1] == "False"
+
+
 def _ballots(url: str, study: str, who: str) -> list[Any]:
     from db.engine import create_engine
 
@@ -276,7 +320,7 @@ def _ballots(url: str, study: str, who: str) -> list[Any]:
 
 
 def test_nothing_of_those_left_out_and_no_secret(filled: Store, url: str, tmp_path: Path) -> None:
-    run(url, "--all", "--out", tmp_path / "out", "--texts")
+    run(url, "--all", "--out", tmp_path / "out", "--full")
     for path in (tmp_path / "out").iterdir():
         body = path.read_bytes()
         for word in (GONE, "refuses", "pid-", "secret-pid", "PAY-ME", "s33d"):
@@ -289,7 +333,7 @@ def test_nothing_of_those_left_out_and_no_secret(filled: Store, url: str, tmp_pa
     assert {row["external_id"] for row in read_parquet(tmp_path / "ids" / "people.parquet")} == {"pid-anna", "pid-=ben"}
 
 
-@pytest.mark.parametrize("options", [(), ("--texts", "--with-external-ids")])
+@pytest.mark.parametrize("options", [(), ("--full", "--with-external-ids")])
 def test_the_codebook_has_every_column(filled: Store, url: str, tmp_path: Path, options: tuple[str, ...]) -> None:
     out = tmp_path / "out"
     run(url, "survey", "--out", out, *options)
