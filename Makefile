@@ -18,7 +18,7 @@ $(VENV)/bin/python:
 
 # A stamp each, so that a second start installs nothing and needs no network.
 $(VENV)/.run: pyproject.toml | $(VENV)/bin/python
-	@echo "Installing heard into $(VENV) (about 700 MB the first time) ..."
+	@echo "Installing heard into $(VENV) (about 1 GB the first time) ..."
 	@$(BIN)/python -m pip install --disable-pip-version-check -e .
 	@touch $@
 
