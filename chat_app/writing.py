@@ -63,11 +63,13 @@ async def write_drafts(
                         made.usage = item
         made.end(DraftStatus.COMPLETE)
         yield Whole()
-        score = await asyncio.get_running_loop().run_in_executor(
-            services.scoring, services.scorer.explain, text, made.ended[-1].text
-        )
+        loop, scorer, written = asyncio.get_running_loop(), services.scorer, made.ended[-1].text
+        rated = await loop.run_in_executor(services.scoring, scorer.rated, text, written)
+        score = rated.score
         made.rate(score)
         yield Scored(number, score)
+        # The numbers are on the page before the words behind them are sought: a person waits for the first.
+        made.rate(await loop.run_in_executor(services.scoring, scorer.evidenced, rated, written))
         if improve_below is None or score.empathy is None or score.empathy >= improve_below:
             return
         guidance = score.weakest

@@ -47,6 +47,14 @@ class _Seen:
     states: Array
 
 
+@dataclass(frozen=True, slots=True)
+class Rated:
+    """A score, and what the encoder saw of the reply (or why it saw nothing)."""
+
+    score: EmpathyScore
+    seen: _Seen | ScoreStatus
+
+
 class Scorer:
     """A frozen encoder and a head: text in, EmpathyScore out.
 
@@ -91,8 +99,16 @@ class Scorer:
         No words where there is no score, where a component is low (nothing carried it), and with a head that cannot
         say.
         """
+        return self.evidenced(self.rated(seeker, reply), reply)
+
+    def rated(self, seeker: str, reply: str) -> "Rated":
+        """The score as `score` gives it, and what `evidenced` needs: for whoever shows the numbers first."""
         seen = self._look(reply)
-        score = self._rate(seeker, reply, seen)
+        return Rated(self._rate(seeker, reply, seen), seen)
+
+    def evidenced(self, rated: "Rated", reply: str) -> EmpathyScore:
+        """`rated.score` with its evidence; `reply` is the one that was rated."""
+        score, seen = rated.score, rated.seen
         if isinstance(seen, ScoreStatus):
             return replace(score, evidence=dict.fromkeys(COMPONENTS, ()))
         by_token = self.head.contributions(seen.states)[self.encoder.rows(len(seen.tokens.ids))]
