@@ -10,6 +10,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from chat_app.export_folder import ExportError
 from db.vote_export import Batch
 
 DIGITS = 6
@@ -42,7 +43,10 @@ class People:
         ids = self._ids.get(study, [])
         place = bisect_left(ids, person)
         if place == len(ids) or ids[place] != person:  # better no export than somebody else's pseudonym
-            raise RuntimeError("a ballot belongs to nobody in the table people")
+            raise ExportError(
+                "A ballot belongs to somebody who takes no part in its study, so nothing was written. The database has "
+                "been changed by hand or by another program: restore a copy of it."
+            )
         return self._before[study] + place
 
     def named(self, batch: Batch) -> Batch:

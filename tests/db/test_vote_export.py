@@ -6,9 +6,11 @@ import hashlib
 import json
 import os
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
+from contextlib import closing
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -362,6 +364,10 @@ def test_what_cannot_be_exported(filled: Store, url: str, tmp_path: Path) -> Non
     assert "is a file" in run(url, "survey", "--out", tmp_path / "file", status=2)
     assert "Choose a folder" in run(url, "survey", "--out", tmp_path / "file" / "below", status=2)
     assert "Choose another folder" in run(url, "survey", "--out", "/proc/out", status=2)
+    with closing(sqlite3.connect(filled.engine.url.database)) as database, database:
+        database.execute("DELETE FROM enrolment WHERE participant_id = 'anna'")
+    assert "takes no part in its study" in run(url, "survey", "--out", tmp_path / "out", status=2)
+    assert not (tmp_path / "out").exists()
     assert not [path for path in tmp_path.iterdir() if path.name.startswith(".")]
 
 
