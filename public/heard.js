@@ -21,7 +21,7 @@ window.addEventListener("message", (event) => {
 // hand-off, which is what has to be read first. A reader who has scrolled up is left there.
 const HAND_OFF = '.ai-message:has([alt="Avatar for heard safety"])';
 const NEAR_THE_END = 80; // pixels
-let cards = 0;
+let cardParts = 0;
 let ballots = 0;
 let handOffs = 0;
 let following = true;
@@ -40,13 +40,14 @@ function keepInView() {
   if (allBallots.length > ballots && following) allBallots[allBallots.length - 1].closest(".ai-message")?.scrollIntoView({ block: "start" });
   ballots = allBallots.length;
   const allHandOffs = document.querySelectorAll(HAND_OFF);
-  if (allCards.length > cards && following) allCards[allCards.length - 1].scrollIntoView({ block: "nearest" });
+  const parts = document.querySelectorAll(".hc-card, .hc-words").length; // the words behind a score come after its numbers
+  if (parts > cardParts && following) allCards[allCards.length - 1].scrollIntoView({ block: "nearest" });
   if (allHandOffs.length > handOffs) {
     const start = allHandOffs[allHandOffs.length - 1];
     const last = [...document.querySelectorAll(".ai-message")].pop();
     if (start === last) setTimeout(() => start.scrollIntoView({ block: "start" }), 100);
   }
-  cards = allCards.length;
+  cardParts = parts;
   handOffs = allHandOffs.length;
 }
 
