@@ -119,6 +119,8 @@ def _request(value: Any) -> str:
 
 async def _reply(services: Services, vote: VoteRecord) -> ReplyRecord | None:
     """What carries a live conversation on; None in a survey, and for a ballot that the store will refuse anyway."""
+    if await services.studies.message_of(vote.ballot_id) is None:  # a survey's: nothing more to be read
+        return None
     found = await services.studies.ballot(vote.ballot_id)
     if found is None or found[0].message_id is None or found[0].participant_id != vote.participant_id:
         return None

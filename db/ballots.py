@@ -11,7 +11,7 @@ from datetime import datetime
 
 from sqlalchemy import ColumnElement, select, update
 from sqlalchemy.ext.asyncio import AsyncSession
-from sqlalchemy.orm import selectinload
+from sqlalchemy.orm import joinedload, selectinload
 
 from db.errors import StoreGone, VoteRefused
 from db.records import Outcome, ReplyRecord
@@ -171,7 +171,7 @@ async def vote(session: AsyncSession, cast: VoteRecord, reply: ReplyRecord | Non
     await _check_consent(session, cast.participant_id, StudyKind(study.kind))
     if ballot.vote is not None and await _seen(session, ballot.vote, cast):
         return VoteReceipt(ballot_record(ballot), vote_record(ballot.vote), ballot.vote.changes)
-    if await _waits(session, ballot.id):
+    if ballot.item_id is None and await _waits(session, ballot.id):
         raise VoteRefused(NOT_WHOLE)
     if fault := fault_of(cast, ballot_record(ballot)):
         raise VoteRefused(fault)
@@ -281,7 +281,7 @@ async def _ballot(session: AsyncSession, condition: ColumnElement[bool], *, lock
     if lock:
         query = query.with_for_update(of=BallotRow)
     found: BallotRow | None = await session.scalar(
-        query.options(selectinload(BallotRow.slots), selectinload(BallotRow.vote)).limit(1)
+        query.options(selectinload(BallotRow.slots), joinedload(BallotRow.vote)).limit(1)
     )
     return found
 

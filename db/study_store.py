@@ -106,6 +106,15 @@ class StudyStore:
         """One ballot and its vote. Who may see it, and how much, is the caller's to decide."""
         return await self._read(lambda session: ballots.ballot_with_vote(session, BallotRow.id == ballot_id))
 
+    async def message_of(self, ballot_id: str) -> str | None:
+        """Id of the message that a live ballot answers; None for a survey's, and without such a ballot."""
+
+        async def work(session: AsyncSession) -> str | None:
+            found: str | None = await session.scalar(select(BallotRow.message_id).where(BallotRow.id == ballot_id))
+            return found
+
+        return await self._read(work)
+
     async def ballot_of_message(self, message_id: str) -> BallotAndVote | None:
         """The ballot that answers a message, and its vote."""
         return await self._read(lambda session: ballots.ballot_with_vote(session, BallotRow.message_id == message_id))
