@@ -24,8 +24,8 @@ from tests.bench.served import machine
 
 PICTURE = Path(__file__).parents[2] / "docs" / "growth.svg"
 TOKENS = (16, 32, 64, 128, 256, 384, 512, 768, 1024, 1536, 2000)
-REPLIES = (10, 30, 100, 300, 1000, 3000)
-ROUNDS = 5
+REPLIES = (10, 30, 100, 300, 600)
+ROUNDS = 3
 
 Points = dict[int, list[float]]
 
