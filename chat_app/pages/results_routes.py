@@ -12,7 +12,6 @@ from chat_app.researcher import HOLDS_SECONDS, RESEARCHER_COOKIE, Researcher
 from chat_app.results import shown
 from chat_app.results.charts import most_and_least, reach_of, strengths_chart
 from chat_app.results.records import Wanted
-from chat_app.results.study_results import study_results
 from chat_app.services import Services
 from chat_app.study_file import StudyFileError, study_of
 from db.study_records import LETTERS, StudyRecord
@@ -41,6 +40,8 @@ def results_routes(services: Services, identity: Identity) -> APIRouter:
 
     async def computed(study: str, wanted: Wanted) -> Any:
         async with one_at_a_time:
+            from chat_app.results.study_results import study_results  # here: it takes a second to load its statistics
+
             return await study_results(services.studies, study, wanted)
 
     @router.get("/results")
