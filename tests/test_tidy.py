@@ -17,8 +17,9 @@ ROOT = Path(__file__).parents[1]
 ROOMS = ("chat_app", "scorer", "prompts", "db")
 LARGEST = 1_500_000
 """Bytes of one tracked file. Weights of models are fetched, never kept here."""
+FOLDERS = ("work", "root", "home", "Users")
 # Put together here, so that this file does not find itself.
-MACHINE = re.compile("|".join(f"(?<![\\w.])/{folder}/" for folder in ("work", "root", "home", "Users")))
+MACHINE = re.compile("|".join(f"(?<![\\w.])/{folder}/" for folder in FOLDERS))
 REGISTRY = re.compile(r"https?://[^/\s\"']*(pypi|pythonhosted|npmjs|goproxy|proxy\.golang|artifactory|nexus|devpi)")
 
 
@@ -61,9 +62,11 @@ def test_no_path_or_package_host_of_one_machine() -> None:
 
 
 def test_the_patterns_find_what_they_look_for() -> None:
-    for text in ('open("/' + 'home/ann/x")', "cd /" + "root/x", "https:" + "//pypi.org/simple"):
-        assert MACHINE.search(text) or REGISTRY.search(text)
-    assert not MACHINE.search("chat_app/pages/home/ and ./work/x")
+    for folder in FOLDERS:
+        assert MACHINE.search(f'open("/{folder}/ann/x")')
+        assert MACHINE.search(f"cd /{folder}/x")
+        assert not MACHINE.search(f"chat_app/pages/{folder}/ and ./{folder}/x")
+    assert REGISTRY.search("https:" + "//pypi.org/simple")
 
 
 @needs_git
