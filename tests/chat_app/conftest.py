@@ -1,4 +1,4 @@
-"""One running chat for each file of socket tests, and a visitor with an open page."""
+"""One running chat for all socket tests that can share one, and a visitor with an open page."""
 
 from collections.abc import AsyncIterator, Iterator
 
@@ -10,11 +10,13 @@ from tests.servers import reply
 from tests.socket_client import SocketPage, Visitor
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def talking(tmp_path_factory: pytest.TempPathFactory, weights: Weights) -> Iterator[Served]:
+    """Its start takes seconds. Once it has stopped its log must hold no word of anybody, whichever tests ran."""
     hasty = {"first_token_seconds": "4", "stall_seconds": "4", "save_seconds": "1"}
     with serving(tmp_path_factory.mktemp("socket"), **hasty) as made:
         yield made
+    assert made.words_in_log() == []
 
 
 @pytest.fixture

@@ -25,6 +25,8 @@ WARM = (
 )
 CURT = "Ok. That happens."
 OUTCOME = "SELECT outcome FROM message WHERE id = ?"
+PRIVATE = ("private words", "Private words", "kill myself", "too much", "secret detail", "While it is locked")
+"""Of what people, and servers of models, say in these tests."""
 HALVES = (
     "SELECT (SELECT count(*) FROM message WHERE outcome = 'pending'),"
     " (SELECT count(*) FROM reply r WHERE NOT EXISTS (SELECT 1 FROM draft d WHERE d.reply_id = r.id AND d.kept)),"
@@ -59,6 +61,11 @@ class Served:
                 return
             await asyncio.sleep(0.05)
         assert self.rows(sql, *values) == want
+
+    def words_in_log(self) -> list[str]:
+        """Those of `PRIVATE` that the log holds; there may be none."""
+        log = self.log.read_text(encoding="utf-8")
+        return [words for words in PRIVATE if words in log]
 
     def play(self, *scripts: Script) -> None:
         """What the model answers from now on: each once, and the last one for ever."""

@@ -229,3 +229,37 @@ async def test_an_erasure_is_not_followed_by_one_more_row(talking: Served, page:
         (0,)
     ]
     assert talking.rows("SELECT count(*) FROM conversation WHERE participant_id = ?", person) == [(0,)]
+
+
+async def test_a_crisis_gets_the_hand_off_and_no_model_no_card_no_title(talking: Served, visitor: Visitor) -> None:
+    before = len(talking.model.requests)
+    async with visitor.page() as page:
+        await page.choose(model="talker", country="GB")
+        turn = await page.send(CRISIS)
+    assert turn.reply["name"] == "heard safety"
+    assert "116 123" in turn.text
+    assert turn.cards == []
+    assert not any(event.name == "stream_token" for event in turn.events)
+    assert len(talking.model.requests) == before
+    await talking.settled([("crisis",)], OUTCOME, turn.message_id)
+    assert talking.rows("SELECT count(*) FROM reply WHERE message_id = ?", turn.message_id) == [(0,)]
+    (thread,) = await visitor.threads()
+    assert "kill" not in thread["name"]
+    async with visitor.page(thread=thread["id"]) as again:
+        assert [step["name"] for step in again.steps.values()][1:] == ["heard safety"]
+        assert again.cards == {}
+
+
+async def test_the_country_chosen_at_consent_comes_first(talking: Served) -> None:
+    async with Visitor.agree(talking.url, country="GB") as british, british.page() as page:
+        assert page.settings["country"] == "GB"
+    async with Visitor.agree(talking.url) as anybody, anybody.page() as page:
+        assert page.settings["country"] == "all"  # never guessed
+
+
+async def test_a_crisis_hand_off_does_not_wait_for_the_database(talking: Served, page: SocketPage) -> None:
+    with locked(talking.data_dir) as other:
+        turn = await page.begin(CRISIS)
+        await page.until(lambda: any(step["name"] == "heard safety" for step in page.steps.values()), 0.9)
+        other.execute("ROLLBACK")
+        await page.end(turn)
