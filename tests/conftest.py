@@ -1,9 +1,12 @@
 """What tests of several rooms share."""
 
+from pathlib import Path
+
 import pytest
 
 from chat_app.settings import Settings
 from chat_app.weights import Weights, ensure_weights
+from db.engine import upgrade_sync
 
 SLOW = "a slow study of training: `make test ARGS=--slow` runs it too"
 
@@ -25,3 +28,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 def weights() -> Weights:
     """The real model and encoder, fetched into the ordinary cache if they are not there yet."""
     return ensure_weights(Settings().cache_dir, progress=False)
+
+
+@pytest.fixture(scope="session")
+def migrated(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A database as the migrations make it, to be copied: they take longer than most tests."""
+    path = tmp_path_factory.mktemp("migrated") / "heard.db"
+    upgrade_sync(f"sqlite+aiosqlite:///{path}")
+    return path

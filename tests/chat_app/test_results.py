@@ -21,7 +21,6 @@ from db.store import Store
 from db.study_records import Choice
 from db.study_store import StudyStore
 from db.vote_reads import Cell
-from tests.db.conftest import migrated as migrated
 from tests.voters import NOW, Cast, Truth, put, simulate
 
 ABC = ("a", "b", "c")

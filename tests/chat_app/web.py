@@ -1,5 +1,6 @@
 """The server round the chat in this process, with a real database: what tests of pages and gate share."""
 
+import shutil
 import sqlite3
 from collections.abc import AsyncIterator
 from contextlib import closing
@@ -19,7 +20,7 @@ from chat_app.server import Chat, create_parent
 from chat_app.services import Services
 from chat_app.settings import Settings
 from chat_app.study_file import StudyFile
-from db.engine import create_engine, upgrade
+from db.engine import create_engine
 from db.records import (
     ConversationRecord,
     DraftRecord,
@@ -120,10 +121,9 @@ def chat_that_tells() -> FastAPI:
 
 
 @pytest.fixture
-async def store(tmp_path: Path) -> AsyncIterator[Store]:
-    url = Settings(data_dir=tmp_path).database
-    await upgrade(url)
-    engine = create_engine(url, lock_seconds=0.2)
+async def store(tmp_path: Path, migrated: Path) -> AsyncIterator[Store]:
+    shutil.copy(migrated, tmp_path)
+    engine = create_engine(Settings(data_dir=tmp_path).database, lock_seconds=0.2)
     yield Store(engine)
     await engine.dispose()
 

@@ -13,7 +13,7 @@ import pytest
 from sqlalchemy import inspect, text
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from db.engine import create_engine, upgrade, upgrade_sync
+from db.engine import create_engine, upgrade
 from db.records import (
     ConversationRecord,
     DraftRecord,
@@ -101,14 +101,6 @@ def make() -> Make:
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
     return tmp_path / "heard.db"
-
-
-@pytest.fixture(scope="session")
-def migrated(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A database as the migrations make it, to be copied."""
-    path = tmp_path_factory.mktemp("migrated") / "heard.db"
-    upgrade_sync(f"sqlite+aiosqlite:///{path}")
-    return path
 
 
 @pytest.fixture(scope="session")

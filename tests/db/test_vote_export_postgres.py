@@ -8,8 +8,8 @@ import pyarrow.parquet
 from db.engine import create_engine
 from db.store import Store
 from tests.db.conftest import PATIENT_SECONDS
+from tests.db.exporting import fill, run
 from tests.db.postgres import NEEDED
-from tests.db.test_vote_export import fill, run
 
 pytestmark = NEEDED
 DRAWN_ANEW = {"ballot", "answer", "item", "conversation", "drafts"}
