@@ -17,10 +17,10 @@ from chat_app.carry_on import carried_on
 from chat_app.drafts import draft_values
 from chat_app.vote_calls import BROKEN, LONGEST_REASON, STORED
 from chat_app.vote_routes import NOBODY
-from db.ballots import FINAL, NO_CONSENT, NO_SUCH_TIME, NOT_WHOLE, NOT_YOURS
 from db.records import HistoryItem
 from db.store import Store
 from db.study_records import AnswerStatus, BallotRecord, Choice, StudyKind
+from db.voting import FINAL, NO_CONSENT, NO_SUCH_TIME, NOT_WHOLE, NOT_YOURS
 from tests.chat_app.web import BROWSER, HERE, SECRET_WORDS, Web, built, store
 from tests.db.conftest import Make
 from tests.db.processes import holding
@@ -40,7 +40,7 @@ async def web(tmp_path: Path, store: Store) -> AsyncIterator[Web]:
 
 @pytest.fixture
 async def s(web: Web) -> Studying:
-    return Studying(web.store, Make())
+    return Studying(web.store, Make(), reveal=True)
 
 
 @pytest.fixture
@@ -130,8 +130,9 @@ async def test_nothing_is_told_where_the_study_reveals_nothing(web: Web, s: Stud
     assert "north" not in answer.text
 
 
-async def test_nothing_is_told_by_a_study_that_cannot_be_read(web: Web, s: Studying) -> None:
-    await s.survey(unheard_of="key")
+@pytest.mark.parametrize("reveal", [None, "yes", 1, ["true"]])
+async def test_nothing_is_told_by_a_study_that_does_not_plainly_say_so(web: Web, s: Studying, reveal: object) -> None:
+    await s.survey(reveal=reveal)
     ballot = (await s.enrolled(web.participant))[0]
     assert (await post(web, call(ballot))).json()["reveal"] is None
 
