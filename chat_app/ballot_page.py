@@ -94,9 +94,6 @@ def _standing(
         answer = by_id[slot.answer_id]
         if drafts & {str(draft.get("id")) for draft in answer.drafts}:
             return _letter(slot.position)
-    for slot in order:
-        if slot.votable and by_id[slot.answer_id].text == reply.kept.text:
-            return _letter(slot.position)
     return None
 
 

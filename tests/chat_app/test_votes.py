@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 import sqlite3
 import uuid
 from collections.abc import AsyncIterator
@@ -15,6 +16,7 @@ import pytest
 
 from chat_app.carry_on import carried_on
 from chat_app.drafts import draft_values
+from chat_app.identity import COUNTRY_COOKIE
 from chat_app.vote_calls import BROKEN, LONGEST_REASON, STORED
 from chat_app.vote_routes import NOBODY
 from db.records import HistoryItem
@@ -128,6 +130,24 @@ async def test_nothing_is_told_where_the_study_reveals_nothing(web: Web, s: Stud
     answer = await post(web, call(ballot))
     assert answer.json() == {"status": "stored", "changes": 0, "reveal": None, "sentence": STORED}
     assert "north" not in answer.text
+
+
+async def test_a_crisis_in_the_reason_gets_numbers_and_is_not_stored(web: Web, ballot: BallotRecord) -> None:
+    web.client.cookies.set(COUNTRY_COOKIE, "DE")
+    told = (await post(web, call(ballot, reason="Quiero morir, no puedo mas. Voy a matarme."))).json()
+    assert (told["status"], told["crisis"]) == ("stored", "es")
+    assert "0800 111 0 111" in told["handoff"]
+    assert votes(web, "choice, reason") == [("ranked", None)]
+    assert "handoff" not in (await post(web, call(ballot))).json()
+
+
+def test_both_pages_tell_widths_apart_alike() -> None:
+    """The classes of one study must mean the same in the chat and in a survey."""
+    root = Path(__file__).parents[2]
+    pages = ("public/elements/HeardBallot.jsx", "chat_app/pages/static/survey.js")
+    limits = [re.findall(r"innerWidth < (\d+)", (root / page).read_text(encoding="utf-8")) for page in pages]
+    assert limits[0] == limits[1]
+    assert len(limits[0]) == 2
 
 
 @pytest.mark.parametrize("reveal", [None, "yes", 1, ["true"]])
