@@ -67,9 +67,9 @@ def results(
 
 
 def _draw(found: "StudyResults", folder: Path, *, quiet: bool) -> None:
-    from chat_app.results.charts import most_and_least, strengths_chart
+    from chat_app.results.charts import PICTURES
 
-    files = {"most-least.svg": most_and_least(found.shares), "strengths.svg": strengths_chart(found.strengths)}
+    files = {f"{name}.svg": draw(found) for name, draw in PICTURES.items()}
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for name, drawing in files.items():
