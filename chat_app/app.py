@@ -36,12 +36,12 @@ from chat_app.element_files import is_uuid
 from chat_app.identity import country_from_headers
 from chat_app.live import Events, LiveTurn
 from chat_app.page import Page
-from chat_app.passing_over import WIDTHS
 from chat_app.records import TurnRequest
 from chat_app.reopen_ballots import ballot_entries
 from chat_app.runtime import current
 from chat_app.turn import run_beside, run_turn
 from db.store import StoreError
+from db.study_records import WIDTHS
 from prompts.records import Persona
 
 ICON = "/public/avatars/persona.svg"

@@ -9,10 +9,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from chat_app.study_file import StudyFile
-from chat_app.vote_calls import revealed
+from chat_app.vote_calls import reveal_of
 from chat_app.wording import shown_text
 from db.records import ReplyRecord
-from db.study_records import LETTERS, AnswerRecord, AnswerStatus, BallotRecord, Choice, VoteRecord
+from db.study_records import LETTERS, AnswerRecord, AnswerStatus, BallotRecord, Choice, VoteRecord, told
 
 ELEMENT = "HeardBallot"
 """File name below `public/elements/`, without its ending."""
@@ -75,15 +75,8 @@ def ballot_props(
             "least": _letter(vote.least),
             "reason": vote.reason,
         }
-        # A skip is no judgement: whoever skipped may still vote, and must not have been told.
-        told = study.reveal and vote.choice is not Choice.SKIPPED
-        props["reveal"] = reveal_of(ballot, answers) if told else None
+        props["reveal"] = reveal_of(answers) if told(study.reveal, vote) else None
     return props
-
-
-def reveal_of(ballot: BallotRecord, answers: Sequence[AnswerRecord]) -> list[Props]:
-    """Who wrote what: for the eyes of a person who has voted on this ballot, in a study that reveals it."""
-    return [revealed(slot.position, answer) for slot, answer in zip(ballot.slots, answers, strict=True)]
 
 
 def _standing(
@@ -100,9 +93,6 @@ def _standing(
     for slot in order:
         answer = by_id[slot.answer_id]
         if drafts & {str(draft.get("id")) for draft in answer.drafts}:
-            return _letter(slot.position)
-    for slot in order:
-        if slot.votable and by_id[slot.answer_id].text == reply.kept.text:
             return _letter(slot.position)
     return None
 

@@ -17,7 +17,8 @@ from functools import partial
 from chat_app.answering import stopped, write_answer
 from chat_app.ballot_page import ballot_props
 from chat_app.drafts import Drafts
-from chat_app.drawing import admit, choose_condition, draw_live, new_seed
+from chat_app.drawing import draw_live
+from chat_app.enrolling import enrol
 from chat_app.passing_over import pass_over, reply_of
 from chat_app.records import AnswersBegun, BallotReady, BallotsFolded, Failed, Refused, TurnEvent, TurnRequest
 from chat_app.services import Services
@@ -25,10 +26,9 @@ from chat_app.study_file import Arm, StudyFile
 from chat_app.turn import close_message, run_answered_by
 from chat_app.wording import NOTHING_ARRIVED
 from chat_app.writing import History
-from db.errors import StudyRefused
 from db.records import MessageRecord, Outcome
 from db.store import StoreError
-from db.study_records import AnswerRecord, AnswerStatus, BallotRecord, EnrolmentRecord
+from db.study_records import AnswerRecord, AnswerStatus, BallotRecord
 
 NOT_STORED = "The answers are lost, so there is nothing to vote on."
 
@@ -112,12 +112,8 @@ async def _ballot(
 async def _drawn(request: TurnRequest, services: Services, study: StudyFile) -> tuple[BallotRecord, list[AnswerRecord]]:
     """The message's ballot and its answers, still PENDING. Raises StoreError, StudyRefused among them."""
     now = datetime.now(UTC)
-    place = await services.studies.enrolment(study.id, request.participant_id)
-    if place is None:  # a walk-in; whoever came by a link has been enrolled at its door
-        if refusal := admit(study, None):
-            raise StudyRefused(refusal)
-        wanted = EnrolmentRecord(study.id, request.participant_id, None, None, new_seed(), now)
-        place, _ = await services.studies.enrol(wanted, choose_condition(study), lambda *_: ())
+    # Whoever came by a link has been enrolled at its door; anybody else is a walk-in.
+    place = await enrol(services.studies, study, request.participant_id, None)
     message = MessageRecord(request.message_id, request.conversation_id, request.text, Outcome.PENDING, now)
     ballot = await services.studies.draw_live(
         study.id,

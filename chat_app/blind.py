@@ -6,16 +6,14 @@ choose, so they are neither offered nor shown.
 
 import hashlib
 import re
-import secrets
-from datetime import UTC, datetime
 from pathlib import Path
 
 from chat_app.answering import check_arms
 from chat_app.hints import nearest_name
 from chat_app.services import Services
 from chat_app.settings import SettingsError
-from chat_app.study_file import Arm, StudyFile, StudyFileError, definition_of, parse_study, read_study_file, study_of
-from db.study_records import StudyKind, StudyRecord
+from chat_app.study_file import Arm, StudyFile, StudyFileError, parse_study, read_study_file, record_of, study_of
+from db.study_records import StudyKind
 from prompts.library import PromptLibrary
 from prompts.records import Persona
 
@@ -103,15 +101,11 @@ async def _known(services: Services, study_id: str) -> StudyFile:
 async def _stored(services: Services, study: StudyFile) -> StudyFile:
     check_arms(study, services)
     known = await services.studies.study(study.id)
-    if not study.seed:
-        # A seed of chance, but the same after a restart: the balance of orders goes on where it was.
-        study = study.model_copy(update={"seed": study_of(known).seed if known else secrets.token_hex(16)})
-    if known is not None and _same_but_order(study_of(known), study):
+    record = record_of(study, known)  # its seed stays after a restart: the balance of orders goes on where it was
+    if known is not None and _same_but_order(study_of(known), study_of(record)):
         return study_of(known)
-    definition, digest = definition_of(study)
-    created = known.created_at if known else datetime.now(UTC)
-    await services.studies.save_study(StudyRecord(study.id, study.kind, definition, digest, created))
-    return study
+    await services.studies.save_study(record)
+    return study_of(record)
 
 
 def _same_but_order(one: StudyFile, other: StudyFile) -> bool:

@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from http.cookies import CookieError, SimpleCookie
 from pathlib import Path
+from typing import Any
 
 from itsdangerous import BadSignature, URLSafeSerializer
 
@@ -70,24 +71,34 @@ class Identity:
 
     def sign(self, participant_id: str) -> str:
         """Cookie value for a participant."""
-        return self._serializer().dumps(participant_id)
+        return self.seal(participant_id, _SALT)
 
     def participant(self, cookie: str | None) -> str | None:
         """The UUID in a cookie value, or None when it is absent, tampered with or not a UUID. Never raises."""
-        if not cookie:
-            return None
+        value = self.sealed(cookie or "", _SALT)
         try:
-            value = self._serializer().loads(cookie)
             return str(uuid.UUID(value)) if isinstance(value, str) else None
-        except (BadSignature, ValueError):
+        except ValueError:
             return None
 
     def participant_from_headers(self, headers: Mapping[str, str]) -> str | None:
         """The participant of a request, from its `cookie` header. Never raises."""
         return self.participant(cookies_of(headers).get(VISITOR_COOKIE))
 
-    def _serializer(self) -> URLSafeSerializer:
-        return URLSafeSerializer(self.secret, salt=_SALT, signer_kwargs={"digest_method": hashlib.sha256})
+    def seal(self, value: str | int, purpose: str) -> str:
+        """Cookie value that `sealed` reads for the same purpose, with the same secret, and nobody else can make."""
+        return self._serializer(purpose).dumps(value)
+
+    def sealed(self, cookie: str, purpose: str) -> Any:
+        """What `seal` put into a cookie value; None when that is absent, tampered with or of another purpose. Never
+        raises."""
+        try:
+            return self._serializer(purpose).loads(cookie)
+        except (BadSignature, ValueError):  # the latter for what is no text that can be encoded
+            return None
+
+    def _serializer(self, purpose: str) -> URLSafeSerializer:
+        return URLSafeSerializer(self.secret, salt=purpose, signer_kwargs={"digest_method": hashlib.sha256})
 
 
 def new_participant() -> str:

@@ -16,9 +16,6 @@ from db.errors import StoreGone
 from db.records import ReplyRecord
 from db.study_records import AnswerRecord, BallotRecord, Choice, VoteRecord
 
-WIDTHS = ("phone", "tablet", "desktop")
-"""Classes of a page's width: nothing finer is kept."""
-
 
 async def pass_over(
     services: Services, participant_id: str, conversation_id: str, width_class: str = "desktop"
@@ -34,7 +31,7 @@ async def pass_over(
             continue
         answers = await services.studies.answers_of(ballot.id)
         skip = _skip(ballot, answers, width_class)
-        receipt = await services.studies.vote(skip, carried_on(ballot, skip, answers))
+        receipt = await services.studies.vote(skip, carried_on)
         reply = (await services.store.replies(conversation_id)).get(ballot.message_id)
         study = await study_of_ballot(services, ballot)
         folded[entry_id(ballot.message_id)] = ballot_props(receipt.ballot, answers, study, receipt.vote, reply)

@@ -52,19 +52,16 @@ class Researcher:
 
     def cookie(self) -> str:
         """A cookie value that holds for HOLDS_SECONDS."""
-        until = str(int(self.clock()) + HOLDS_SECONDS)
-        return f"{until}.{self._seal(until)}"
+        return self.identity.seal(int(self.clock()) + HOLDS_SECONDS, self._purpose)
 
     def knows(self, headers: Mapping[str, str]) -> bool:
         """Whether a request carries a cookie of ours that still holds. Never raises."""
-        until, _, seal = cookies_of(headers).get(RESEARCHER_COOKIE, "").partition(".")
-        if not self.on or not until.isascii() or not until.isdecimal() or len(until) > 12:
-            return False
-        return hmac.compare_digest(seal.encode(), self._seal(until).encode()) and int(until) > self.clock()
+        until = self.identity.sealed(cookies_of(headers).get(RESEARCHER_COOKIE, ""), self._purpose)
+        return self.on and until is not None and until > self.clock()
 
-    def _seal(self, until: str) -> str:
-        words = b"researcher-1\0" + _digest(self.token) + until.encode()
-        return hmac.new(self.identity.secret, words, hashlib.sha256).hexdigest()
+    @property
+    def _purpose(self) -> str:
+        return f"heard-researcher-1 {_digest(self.token).hex()}"
 
 
 def _digest(text: str) -> bytes:

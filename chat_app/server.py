@@ -27,7 +27,7 @@ from chat_app.pages.notice import HERE, notice
 from chat_app.pages.results_routes import results_routes
 from chat_app.pages.routes import OpenChats, page_routes
 from chat_app.pages.scorer_routes import scorer_routes
-from chat_app.pages.survey_routes import survey_routes
+from chat_app.pages.survey_routes import TURNS_AWAY, survey_routes, turned_away
 from chat_app.runtime import Runtime, install
 from chat_app.score_line import ScoreLine
 from chat_app.services import Services
@@ -99,6 +99,8 @@ def create_parent(settings: Settings, services: Services, identity: Identity, ch
     app.add_exception_handler(HTTPException, _on_http)
     app.add_exception_handler(RequestValidationError, _on_bad_form)
     app.add_exception_handler(StoreError, _on_store)
+    for kind in TURNS_AWAY:
+        app.add_exception_handler(kind, turned_away)
 
     # The last added is the outermost.
     app.add_middleware(ConsentGate, identity=identity, may_chat=may_chat, tokens=chat.tokens)

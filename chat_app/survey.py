@@ -12,7 +12,8 @@ from datetime import UTC, datetime
 from enum import Enum, auto
 
 from chat_app import safety
-from chat_app.drawing import admit, choose_condition, draw_survey, new_seed
+from chat_app.drawing import admit
+from chat_app.enrolling import enrol
 from chat_app.pages.notice import notice
 from chat_app.services import Services
 from chat_app.study_file import StudyFile, study_of
@@ -188,12 +189,8 @@ class Surveys:
 
         Raises Closed (403) when the study is not for them, full or empty.
         """
-        live = study.kind is StudyKind.LIVE
-        items = [] if live else await self._studies.items(study.id)
-        wanted = EnrolmentRecord(study.id, participant_id, external, None, new_seed(), datetime.now(UTC))
         try:
-            drawn = (lambda *_: ()) if live else draw_survey(study, items)
-            await self._studies.enrol(wanted, choose_condition(study), drawn)
+            await enrol(self._studies, study, participant_id, external)
         except StudyRefused as refused:
             raise Closed(403, "Not open to you", str(refused)) from None
 
@@ -253,14 +250,6 @@ def read_closing(given: str) -> Closing:
     if len(text) > CLOSING_LIMIT:
         return Closing(None, problem=TOO_LONG.format(length=len(text), most=CLOSING_LIMIT))
     return Closing(text if has_visible(text) else None)
-
-
-def may_reveal(study: StudyFile, vote: VoteRecord | None) -> bool:
-    """Whether a person may see who wrote what: after their own vote (a skip is none), where the study reveals.
-
-    From then on the vote is final.
-    """
-    return study.reveal and vote is not None and vote.choice is not Choice.SKIPPED
 
 
 def marked(marks: Marks, of: str) -> str:

@@ -6,7 +6,7 @@ an HTTP status with their sentence.
 
 import asyncio
 import uuid
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
@@ -16,15 +16,12 @@ from chat_app.carry_on import carried_on
 from chat_app.score_calls import RefusedCall
 from chat_app.score_json import SCALES
 from chat_app.services import Services
-from chat_app.study_file import StudyFileError, study_of
-from db.ballots import MOST_SECONDS, NO_SUCH_TIME
 from db.errors import StoreError, StoreGone, VoteRefused
-from db.records import ReplyRecord
-from db.study_records import LETTERS, AnswerRecord, BallotRecord, Choice, VoteRecord
+from db.study_records import LETTERS, WIDTHS, AnswerRecord, Choice, VoteRecord
+from db.voting import MOST_SECONDS, NO_SUCH_TIME
 
 LONGEST_REASON = 5_000
 """Characters of the free text."""
-WIDTHS = ("phone", "tablet", "desktop")
 KEYS = ("ballot", "choice", "most", "least", "reason", "seconds", "width", "request")
 STORED = "Your vote is stored."
 BROKEN = "The vote could not be read. Reload the page and choose again."
@@ -48,16 +45,14 @@ async def take_vote(services: Services, participant_id: str, payload: Mapping[st
     if verdict.crisis:
         vote = replace(vote, reason=None)
     try:
-        receipt = await services.studies.vote(vote, await _reply(services, vote))
-        # A skip is no judgement: whoever skipped may still vote, and must not have been told.
-        skipped = receipt.vote.choice is Choice.SKIPPED
-        reveal = None if skipped else await _reveal(services, receipt.ballot)
+        receipt = await services.studies.vote(vote, carried_on)
     except VoteRefused as error:
         raise RefusedCall(409, str(error)) from None
     except StoreGone as error:
         raise RefusedCall(410, str(error)) from None
     except StoreError as error:
         raise RefusedCall(503, f"{error} Your choice is still on the page.") from None
+    reveal = None if receipt.revealed is None else reveal_of(receipt.revealed)
     told = {"status": "stored", "changes": receipt.changes, "reveal": reveal, "sentence": STORED}
     return told | {"crisis": verdict.language or "en"} if verdict.crisis else told
 
@@ -117,26 +112,9 @@ def _request(value: Any) -> str:
         raise RefusedCall(422, BROKEN) from None
 
 
-async def _reply(services: Services, vote: VoteRecord) -> ReplyRecord | None:
-    """What carries a live conversation on; None in a survey, and for a ballot that the store will refuse anyway."""
-    if await services.studies.message_of(vote.ballot_id) is None:  # a survey's: nothing more to be read
-        return None
-    found = await services.studies.ballot(vote.ballot_id)
-    if found is None or found[0].message_id is None or found[0].participant_id != vote.participant_id:
-        return None
-    return carried_on(found[0], vote, await services.studies.answers_of(vote.ballot_id))
-
-
-async def _reveal(services: Services, ballot: BallotRecord) -> list[dict[str, Any]] | None:
-    """Who wrote what, in the order of the ballot; only ever called when the vote on it is stored."""
-    record = await services.studies.study(ballot.study_id)
-    try:
-        if record is None or not study_of(record).reveal:
-            return None
-    except StudyFileError:
-        return None  # written by another version; when in doubt, nothing is told
-    answers = await services.studies.answers_of(ballot.id)
-    return [revealed(slot.position, answer) for slot, answer in zip(ballot.slots, answers, strict=True)]
+def reveal_of(answers: Sequence[AnswerRecord]) -> list[dict[str, Any]]:
+    """Who wrote what, from a ballot's answers by position: for whom `told` allows it, and for nobody else."""
+    return [revealed(position, answer) for position, answer in enumerate(answers, 1)]
 
 
 def revealed(position: int, answer: AnswerRecord) -> dict[str, Any]:

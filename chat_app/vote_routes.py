@@ -6,8 +6,10 @@ from typing import Any
 from fastapi import APIRouter, Request
 from fastapi.responses import JSONResponse, Response
 
+from chat_app import safety
 from chat_app.api import FRESH, RETRY_SECONDS, body_of
 from chat_app.identity import Identity
+from chat_app.pages.routes import chosen_country
 from chat_app.score_calls import RefusedCall, check_json
 from chat_app.services import Services
 from chat_app.vote_calls import BROKEN, take_vote
@@ -18,8 +20,9 @@ NOBODY = "This page does not know you any more, so the vote was not taken. Open 
 def vote_routes(services: Services, identity: Identity) -> APIRouter:
     """The route. The gate has already refused a foreign Origin, and JSON alone is taken, which a form cannot send.
 
-    Answers with what `take_vote` gives, or with {"status": "refused", "sentence": ...}: 401 without a valid cookie,
-    400, 413 and 415 for another body, and what `take_vote` refuses with.
+    Answers with what `take_vote` gives, and with `handoff` in Markdown where that has `crisis`; or with {"status":
+    "refused", "sentence": ...}: 401 without a valid cookie, 400, 413 and 415 for another body, and what `take_vote`
+    refuses with.
     """
     router = APIRouter()
 
@@ -31,6 +34,8 @@ def vote_routes(services: Services, identity: Identity) -> APIRouter:
             if participant is None:
                 raise RefusedCall(401, NOBODY)
             told = await take_vote(services, participant, _object(await body_of(request)))
+            if "crisis" in told:  # people first: the page shows this above everything that the vote has told
+                told["handoff"] = safety.handoff(chosen_country(request), told["crisis"])
         except RefusedCall as refused:
             again = {"Retry-After": str(RETRY_SECONDS)} if refused.status == 503 else {}
             return JSONResponse({"status": "refused", "sentence": refused.sentence}, refused.status, FRESH | again)

@@ -3,8 +3,8 @@
 import asyncio
 import os
 import sqlite3
-from collections.abc import Awaitable, Callable
-from contextlib import AbstractAsyncContextManager, nullcontext
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -88,6 +88,17 @@ def create_engine(url: str, *, lock_seconds: float = 5.0) -> AsyncEngine:
         )
     except ModuleNotFoundError as error:
         raise StoreUnavailable("PostgreSQL needs its driver. Install it by `pip install asyncpg`.") from error
+
+
+@asynccontextmanager
+async def open_database(url: str, *, lock_seconds: float = 5.0) -> AsyncIterator[AsyncEngine]:
+    """An engine on a database that has been brought up to date first, for one command."""
+    await upgrade(url)
+    engine = create_engine(url, lock_seconds=lock_seconds)
+    try:
+        yield engine
+    finally:
+        await engine.dispose()
 
 
 def address(url: str) -> str:

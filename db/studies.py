@@ -2,14 +2,15 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from datetime import datetime
 from typing import Any
 
 from sqlalchemy import delete, func, select, update
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import selectinload
 
-from db.ballots import draw
-from db.errors import StoreDenied, StoreDuplicate, StoreGone, StudyRefused
+from db.ballots import ERASED, draw
+from db.errors import StoreDenied, StoreDuplicate, StoreGone, StudyRefused, VoteRefused
 from db.records import MessageRecord
 from db.study_records import (
     AnswerRecord,
@@ -18,12 +19,14 @@ from db.study_records import (
     EnrolmentRecord,
     ItemRecord,
     Progress,
+    StudyKind,
     StudyRecord,
 )
 from db.study_rows import answer_values, enrolment_record, item_record, study_record
 from db.study_tables import AnswerRow, BallotRow, EnrolmentRow, ItemRow, StudyRow, VoteRow
 from db.tables import ConversationRow, MessageRow, ParticipantRow
 from db.text import clean_text
+from db.voting import check_consent
 
 Counts = Mapping[str | None, int]
 ChooseCondition = Callable[[Counts], str | None]
@@ -231,6 +234,38 @@ async def enrolment(session: AsyncSession, study_id: str, participant_id: str) -
     """A person's place in a study, or None."""
     row = await session.get(EnrolmentRow, (study_id, participant_id))
     return enrolment_record(row) if row else None
+
+
+async def complete(
+    session: AsyncSession, study_id: str, participant_id: str, closing: str | None, at: datetime
+) -> None:
+    """Write the end of a person's survey: the open question's answer, and the first time of completion.
+
+    Raises VoteRefused while a ballot of theirs on a survey's item has no vote but could have one (in a live study one
+    may always be waiting), and after they have withdrawn; StoreGone without an enrolment.
+    """
+    if await session.get(ParticipantRow, participant_id, with_for_update=True) is None:
+        raise StoreGone(ERASED)
+    row = await session.get(EnrolmentRow, (study_id, participant_id))
+    if row is None:
+        raise StoreGone("You do not take part in this study here. Open its link again to begin.")
+    await check_consent(session, participant_id, StudyKind.SURVEY)
+    left = await session.scalar(
+        select(BallotRow.id)
+        .outerjoin(VoteRow, VoteRow.ballot_id == BallotRow.id)
+        .where(
+            BallotRow.study_id == study_id,
+            BallotRow.participant_id == participant_id,
+            BallotRow.item_id.is_not(None),
+            BallotRow.closed_reason.is_(None),
+            VoteRow.ballot_id.is_(None),
+        )
+        .limit(1)
+    )
+    if left is not None:
+        raise VoteRefused("There is still something to judge before the last question. Go on with it first.")
+    row.closing = closing if closing is not None else row.closing
+    row.completed_at = row.completed_at or at
 
 
 async def progress(session: AsyncSession, study_id: str, participant_id: str) -> Progress:

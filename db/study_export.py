@@ -11,6 +11,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from db.export_rows import export_rows
 from db.study_records import Choice
+from db.study_rows import study_record
 from db.study_tables import AnswerRow, BallotRow, ItemRow, SlotRow, StudyRow
 from db.tables import Base
 
@@ -116,6 +117,6 @@ async def _messages(session: AsyncSession, participant_id: str) -> dict[str | No
 
 
 async def _revealing(session: AsyncSession, studies: list[str]) -> set[str]:
-    """Those of the studies that tell people after their vote who wrote what; the file's default is that they do."""
-    rows = await session.execute(select(StudyRow.id, StudyRow.definition).where(StudyRow.id.in_(studies)))
-    return {row.id for row in rows if row.definition.get("reveal", True) is True}
+    """Those of the studies that tell people after their vote who wrote what."""
+    rows = await session.scalars(select(StudyRow).where(StudyRow.id.in_(studies)))
+    return {row.id for row in rows if study_record(row).reveals}

@@ -12,6 +12,8 @@ from db.records import ScoreRecord
 
 LETTERS = "ABCDE"
 """What the positions 1 to 5 are called on the page."""
+WIDTHS = ("phone", "tablet", "desktop")
+"""Classes of a page's width: nothing finer is kept of a browser."""
 
 
 class StudyKind(StrEnum):
@@ -56,6 +58,11 @@ class StudyRecord:
     definition: dict[str, Any]
     definition_sha256: str
     created_at: datetime
+
+    @property
+    def reveals(self) -> bool:
+        """Whether people learn after their vote who wrote what. A definition that does not say so reveals nothing."""
+        return self.definition.get("reveal") is True
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,7 +189,7 @@ class VoteRecord:
     seconds: float
     """From the ballot's being whole on the page to the click."""
     width_class: str
-    """"phone", "tablet" or "desktop": nothing finer is kept of the browser."""
+    """One of WIDTHS."""
     request_id: str
     """Of the click; the same one again changes nothing."""
     voted_at: datetime
@@ -197,6 +204,16 @@ class VoteReceipt:
     """As it is stored now."""
     changes: int
     """How often it has been changed since the first time."""
+    revealed: tuple[AnswerRecord, ...] | None
+    """Who wrote what, by position, where this vote has made the study tell; else None."""
+
+
+def told(reveals: bool, vote: VoteRecord | None) -> bool:
+    """Whether a person knows who wrote what: after a judgement of their own, in a study that reveals it.
+
+    A skip is no judgement: whoever skipped may still vote, and must not have been told. Once told, a vote is final.
+    """
+    return reveals and vote is not None and vote.choice is not Choice.SKIPPED
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,8 +10,8 @@ from datetime import datetime
 from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession
 
-from db import ballots, studies
-from db.records import MessageRecord, ReplyRecord
+from db import ballots, studies, voting
+from db.records import MessageRecord
 from db.studies import ChooseCondition, DrawLive, DrawSurvey
 from db.study_records import (
     AnswerRecord,
@@ -26,6 +26,7 @@ from db.study_records import (
 from db.study_rows import answer_record
 from db.study_tables import AnswerRow, BallotRow, SlotRow
 from db.transaction import Result, Work, transact
+from db.voting import CarryOn, no_reply
 
 BallotAndVote = tuple[BallotRecord, VoteRecord | None]
 
@@ -86,7 +87,7 @@ class StudyStore:
 
     async def complete(self, study_id: str, participant_id: str, closing: str | None, at: datetime) -> None:
         """Write the end of a person's survey."""
-        await self._write(lambda session: ballots.complete(session, study_id, participant_id, closing, at))
+        await self._write(lambda session: studies.complete(session, study_id, participant_id, closing, at))
 
     # Ballots and votes
 
@@ -98,22 +99,13 @@ class StudyStore:
         """Write how the answers of a live ballot came out."""
         return await self._write(lambda session: ballots.finish(session, ballot_id, answers), attempts=3)
 
-    async def vote(self, cast: VoteRecord, reply: ReplyRecord | None = None) -> VoteReceipt:
-        """Take a vote, and the reply that carries a live conversation on."""
-        return await self._write(lambda session: ballots.vote(session, cast, reply))
+    async def vote(self, cast: VoteRecord, carry_on: CarryOn = no_reply) -> VoteReceipt:
+        """Take a vote, and the reply that carries a live conversation on; tell the sources where it may be."""
+        return await self._write(lambda session: voting.vote(session, cast, carry_on))
 
     async def ballot(self, ballot_id: str) -> BallotAndVote | None:
         """One ballot and its vote. Who may see it, and how much, is the caller's to decide."""
         return await self._read(lambda session: ballots.ballot_with_vote(session, BallotRow.id == ballot_id))
-
-    async def message_of(self, ballot_id: str) -> str | None:
-        """Id of the message that a live ballot answers; None for a survey's, and without such a ballot."""
-
-        async def work(session: AsyncSession) -> str | None:
-            found: str | None = await session.scalar(select(BallotRow.message_id).where(BallotRow.id == ballot_id))
-            return found
-
-        return await self._read(work)
 
     async def ballot_of_message(self, message_id: str) -> BallotAndVote | None:
         """The ballot that answers a message, and its vote."""

@@ -91,9 +91,6 @@ class TrialCount:
     assigned: bool
     """Whether chance gave these answers the treatment, whatever came of it."""
     most: bool
-    least: bool
-    least_asked: bool
-    """Whether a least empathetic answer could be marked: on three votable answers or more."""
     leak: bool
     """Whether any answer on the ballot gave its source away."""
     failing: bool
@@ -219,12 +216,6 @@ async def _trial(session: AsyncSession, study_id: str) -> list[TrialCount]:
     in_trial = (AnswerRow.study_id == study_id) & AnswerRow.improve_assigned.is_not(None)
     if await session.scalar(select(AnswerRow.id).where(in_trial).limit(1)) is None:
         return []
-    open_slots = aliased(SlotRow)
-    votable = (
-        select(func.count())
-        .where(open_slots.ballot_id == VoteRow.ballot_id, open_slots.votable.is_(True))
-        .scalar_subquery()
-    )
 
     def is_it(holds: Any) -> Any:
         return case((holds, 1), else_=0)
@@ -233,8 +224,6 @@ async def _trial(session: AsyncSession, study_id: str) -> list[TrialCount]:
         AnswerRow.source,
         is_it(AnswerRow.improve_assigned.is_(True)).label("assigned"),
         is_it(VoteRow.most == SlotRow.position).label("most"),
-        is_it(VoteRow.least == SlotRow.position).label("least"),
-        is_it(votable >= 3).label("least_asked"),
         is_it(VoteRow.leaks != "").label("leak"),
         is_it(VoteRow.participant_id.in_(failing(study_id))).label("failing"),
         VoteRow.condition.label("condition"),
@@ -256,8 +245,8 @@ async def _trial(session: AsyncSession, study_id: str) -> list[TrialCount]:
     found = await session.execute(select(*showings.c, func.count()).group_by(*showings.c))
     return [
         TrialCount(
-            source=row[0], assigned=bool(row[1]), most=bool(row[2]), least=bool(row[3]), least_asked=bool(row[4]),
-            leak=bool(row[5]), failing=bool(row[6]), condition=row[7], showings=row[8],
+            source=row[0], assigned=bool(row[1]), most=bool(row[2]), leak=bool(row[3]), failing=bool(row[4]),
+            condition=row[5], showings=row[6],
         )
         for row in found
     ]  # fmt: skip

@@ -17,6 +17,7 @@ from db.tables import ConsentRow, ParticipantRow
 
 NOW = datetime(2026, 5, 1, 12, 0, tzinfo=UTC)
 CHUNK = 500
+Floats = np.ndarray[Any, np.dtype[Any]]
 
 
 @dataclass(frozen=True)
@@ -166,12 +167,16 @@ def simulate(truth: Truth, people: int, each: int, seed: int, *, same: float = 0
             if generator.random() < same:
                 casts.append(Cast(person, sources, choice=Choice.SAME, item=item))
                 continue
-            # Adding Gumbel noise and taking the largest is Luce's choice.
-            most = int(np.argmax(strength[order] + np.array(truth.most)[:size] + generator.gumbel(size=size)))
-            if size < 3:
-                casts.append(Cast(person, sources, most + 1, item=item))
-                continue
-            against = -strength[order] + np.array(truth.least)[:size] + generator.gumbel(size=size)
-            against[most] = -np.inf
-            casts.append(Cast(person, sources, most + 1, int(np.argmax(against)) + 1, item=item))
+            most, least = marked(generator, strength[order], truth)
+            casts.append(Cast(person, sources, int(most) + 1, int(least) + 1 if size > 2 else None, item=item))
     return casts
+
+
+def marked(generator: np.random.Generator, strengths: Floats, truth: Truth) -> tuple[Any, Any]:
+    """Places from 0 of most and least for `strengths` in the order of the places, which are the last axis."""
+    size = strengths.shape[-1]
+    # Adding Gumbel noise and taking the largest is Luce's choice.
+    most = np.argmax(strengths + np.array(truth.most)[:size] + generator.gumbel(size=strengths.shape), axis=-1)
+    against = -strengths + np.array(truth.least)[:size] + generator.gumbel(size=strengths.shape)
+    np.put_along_axis(against, np.expand_dims(most, -1), -np.inf, axis=-1)
+    return most, np.argmax(against, axis=-1)

@@ -115,17 +115,13 @@ def _on_store(work: "Callable[[Store, Settings], Awaitable[Result]]") -> Result:
     import asyncio
 
     from chat_app.settings import load_settings
-    from db.engine import create_engine, upgrade
+    from db.engine import open_database
     from db.store import Store
 
     async def run() -> Result:
         settings = load_settings()
-        await upgrade(settings.database)
-        engine = create_engine(settings.database, lock_seconds=settings.save_seconds)
-        try:
+        async with open_database(settings.database, lock_seconds=settings.save_seconds) as engine:
             return await work(Store(engine), settings)
-        finally:
-            await engine.dispose()
 
     return asyncio.run(run())
 

@@ -57,16 +57,14 @@ async def _run(study: str | None, out: Path, *, full: bool, external_ids: bool, 
     with no_pandas():
         from chat_app.research_export import Wanted, export_study
     from chat_app.settings import load_settings
-    from db.engine import create_engine, upgrade
+    from db.engine import open_database
 
     settings = load_settings()
-    await upgrade(settings.database)
-    engine = create_engine(settings.database, lock_seconds=settings.save_seconds)
-    gc.disable()  # a million rows are no garbage in cycles: looking for some takes a tenth of the time
-    try:
-        with Progress() as tell:
-            wanted = Wanted(study, external_ids=external_ids, full=full)
-            return await export_study(engine, wanted, out, force=force, tell=tell)
-    finally:
-        gc.enable()
-        await engine.dispose()
+    wanted = Wanted(study, external_ids=external_ids, full=full)
+    async with open_database(settings.database, lock_seconds=settings.save_seconds) as engine:
+        gc.disable()  # a million rows are no garbage in cycles: looking for some takes a tenth of the time
+        try:
+            with Progress() as tell:
+                return await export_study(engine, wanted, out, force=force, tell=tell)
+        finally:
+            gc.enable()

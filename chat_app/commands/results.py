@@ -67,9 +67,9 @@ def results(
 
 
 def _draw(found: "StudyResults", folder: Path, *, quiet: bool) -> None:
-    from chat_app.results.charts import most_and_least, strengths_chart
+    from chat_app.results.charts import PICTURES
 
-    files = {"most-least.svg": most_and_least(found.shares), "strengths.svg": strengths_chart(found.strengths)}
+    files = {f"{name}.svg": draw(found) for name, draw in PICTURES.items()}
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for name, drawing in files.items():
@@ -87,14 +87,12 @@ def _found(study: str, wanted: "Wanted") -> "StudyResults":
     from chat_app.hints import nearest_name
     from chat_app.results.study_results import study_results
     from chat_app.settings import load_settings
-    from db.engine import create_engine, upgrade
+    from db.engine import open_database
     from db.study_store import StudyStore
 
     async def run() -> "StudyResults":
         settings = load_settings()
-        await upgrade(settings.database)
-        engine = create_engine(settings.database, lock_seconds=settings.save_seconds)
-        try:
+        async with open_database(settings.database, lock_seconds=settings.save_seconds) as engine:
             studies = StudyStore(engine)
             known = {record.id: None for record in await studies.studies()}
             if not known:
@@ -106,7 +104,5 @@ def _found(study: str, wanted: "Wanted") -> "StudyResults":
                 named = ", ".join(read.conditions) or "none"
                 raise ResultsError(f'No vote of "{study}" is in condition "{wanted.condition}". There are: {named}.')
             return read
-        finally:
-            await engine.dispose()
 
     return asyncio.run(run())

@@ -257,16 +257,11 @@ def _status(record: "StudyRecord", counts: "StudyCounts") -> str:
 def _on_studies(settings: "Settings", work: "Callable[[StudyStore], Awaitable[Result]]") -> Result:
     import asyncio
 
-    from db.engine import create_engine, upgrade
+    from db.engine import open_database
     from db.study_store import StudyStore
 
     async def run() -> Result:
-        settings.data_dir.mkdir(parents=True, exist_ok=True)
-        await upgrade(settings.database)
-        engine = create_engine(settings.database, lock_seconds=settings.save_seconds)
-        try:
+        async with open_database(settings.database, lock_seconds=settings.save_seconds) as engine:
             return await work(StudyStore(engine))
-        finally:
-            await engine.dispose()
 
     return asyncio.run(run())

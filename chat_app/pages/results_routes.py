@@ -3,14 +3,14 @@
 import asyncio
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Form, Request
+from fastapi import APIRouter, Depends, Form, Request
 from fastapi.responses import RedirectResponse, Response
 
 from chat_app.identity import Identity
 from chat_app.pages.routes import fault_page, page
 from chat_app.researcher import HOLDS_SECONDS, RESEARCHER_COOKIE, Researcher
 from chat_app.results import shown
-from chat_app.results.charts import most_and_least, reach_of, strengths_chart
+from chat_app.results.charts import PICTURES, reach_of
 from chat_app.results.records import Wanted
 from chat_app.services import Services
 from chat_app.study_file import StudyFileError, study_of
@@ -20,7 +20,14 @@ OFF = "This page is off. Whoever runs heard turns it on by the setting researche
 WRONG = "That is not the token. It is the value of researcher_token in the settings of this server."
 HELD_UP = "There were too many wrong tokens. Please try again in five minutes."
 NO_STUDY = "There is no such study in this database."
-PICTURES = {"most-least": "most and least", "strengths": "strengths"}
+
+
+def _chosen(condition: str = "", leaks: str = "", attention: str = "") -> Wanted:
+    """What the form of the page asks for."""
+    return Wanted(condition or None, leaks == "with", attention == "passed")
+
+
+Chosen = Annotated[Wanted, Depends(_chosen)]
 
 
 def results_routes(services: Services, identity: Identity) -> APIRouter:
@@ -66,13 +73,10 @@ def results_routes(services: Services, identity: Identity) -> APIRouter:
         return response
 
     @router.get("/results/{study}")
-    async def results(
-        request: Request, study: str, condition: str = "", leaks: str = "", attention: str = ""
-    ) -> Response:
+    async def results(request: Request, study: str, wanted: Chosen) -> Response:
         record = await found(request, study)
         if isinstance(record, Response):
             return record
-        wanted = Wanted(condition or None, leaks == "with", attention == "passed")
         read = await computed(study, wanted)
         return page(
             "results.html",
@@ -87,18 +91,15 @@ def results_routes(services: Services, identity: Identity) -> APIRouter:
         )
 
     @router.get("/results/{study}/{name}.svg")
-    async def picture(
-        request: Request, study: str, name: str, condition: str = "", leaks: str = "", attention: str = ""
-    ) -> Response:
+    async def picture(request: Request, study: str, name: str, wanted: Chosen) -> Response:
         record = await found(request, study)
         if isinstance(record, Response):
             return record
         if name not in PICTURES:
             return fault_page(404, "Not here", f"The charts of a study are: {', '.join(PICTURES)}.")
-        read = await computed(study, Wanted(condition or None, leaks == "with", attention == "passed"))
-        drawing = most_and_least(read.shares) if name == "most-least" else strengths_chart(read.strengths)
+        read = await computed(study, wanted)
         headers = {"Cache-Control": "no-store", "Content-Disposition": f'attachment; filename="{study}-{name}.svg"'}
-        return Response(drawing, media_type="image/svg+xml", headers=headers)
+        return Response(PICTURES[name](read), media_type="image/svg+xml", headers=headers)
 
     return router
 

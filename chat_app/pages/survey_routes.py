@@ -25,11 +25,11 @@ from chat_app.survey import (
     check_entry,
     letter,
     marked,
-    may_reveal,
     read_closing,
 )
 from chat_app.survey_links import DamagedLink, asked_first, entry, external_id, study_name
 from db.errors import StoreError
+from db.study_records import told
 from prompts.safety_files import load_handoff
 
 POLICY = (
@@ -39,7 +39,7 @@ POLICY = (
 """Content-Security-Policy of these pages: as for the others, and our one script with its calls."""
 
 
-class _Led(Exception):
+class Led(Exception):
     """The visitor is led elsewhere first."""
 
     def __init__(self, where: str) -> None:
@@ -83,23 +83,23 @@ def survey_routes(services: Services, identity: Identity) -> APIRouter:
     texts = load_handoff()
 
     async def entered(request: Request, name: str, external: str | None) -> tuple[StudyFile, str, Standing | None]:
-        """Somebody who may take part and has agreed, enrolled or not. Raises Closed and _Led."""
+        """Somebody who may take part and has agreed, enrolled or not. Raises Closed and Led."""
         study = await surveys.study(name)
         participant = identity.participant_from_headers(request.headers)
         standing = await surveys.standing(study, participant) if participant else None
         check_entry(study, external, standing)
         consent = await surveys.consent(participant)
         if participant is None or consent is Consent.MISSING:
-            raise _Led(asked_first(study.id, external))
+            raise Led(asked_first(study.id, external))
         if consent is Consent.NO_RESEARCH:
-            raise _Led(entry(study.id, external, "/research"))
+            raise Led(entry(study.id, external, "/research"))
         return study, participant, standing
 
     async def visit(request: Request, name: str) -> _Visit:
-        """An enrolled person. Raises Closed and _Led."""
+        """An enrolled person. Raises Closed and Led."""
         study, participant, standing = await entered(request, name, None)
         if standing is None:
-            raise _Led(entry(study.id, None))
+            raise Led(entry(study.id, None))
         return _Visit(study, participant, standing)
 
     def hand_off(request: Request, language: str, onward: str, *, vote: bool) -> Response:
@@ -118,19 +118,13 @@ def survey_routes(services: Services, identity: Identity) -> APIRouter:
     @router.get("/survey")
     async def by_parameters(request: Request) -> Response:
         name = study_name(request.query_params)
-        try:
-            study = await surveys.study(name)
-            return RedirectResponse(entry(study.id, external_id(request.query_params)), 303)
-        except (Closed, DamagedLink) as fault:
-            return refused(fault)
+        study = await surveys.study(name)
+        return RedirectResponse(entry(study.id, external_id(request.query_params)), 303)
 
     @router.get("/survey/{name}")
     async def first(request: Request, name: str) -> Response:
-        try:
-            external = external_id(request.query_params)
-            study, participant, standing = await entered(request, name, external)
-        except (Closed, DamagedLink, _Led) as fault:
-            return refused(fault)
+        external = external_id(request.query_params)
+        study, participant, standing = await entered(request, name, external)
         if standing is not None:
             return RedirectResponse(_Visit(study, participant, standing).onward, 303)
         length = await surveys.length(study)
@@ -141,42 +135,30 @@ def survey_routes(services: Services, identity: Identity) -> APIRouter:
 
     @router.post("/survey/{name}")
     async def start(request: Request, name: str, pid: Annotated[str, Form()] = "") -> Response:
-        try:
-            external = external_id({"pid": pid})
-            study, participant, standing = await entered(request, name, external)
-            if standing is None:
-                await surveys.enrol(study, participant, external)
-        except (Closed, DamagedLink, _Led) as fault:
-            return refused(fault)
+        external = external_id({"pid": pid})
+        study, participant, standing = await entered(request, name, external)
+        if standing is None:
+            await surveys.enrol(study, participant, external)
         return RedirectResponse(entry(study.id, None), 303)
 
     @router.get("/survey/{name}/research")
     async def needs_research(request: Request, name: str) -> Response:
-        try:
-            external = external_id(request.query_params)
-            study = await surveys.study(name)
-        except (Closed, DamagedLink) as fault:
-            return refused(fault)
+        external = external_id(request.query_params)
+        study = await surveys.study(name)
         if await surveys.consent(identity.participant_from_headers(request.headers)) is not Consent.NO_RESEARCH:
             return RedirectResponse(entry(study.id, external), 303)
         return shown("survey_research.html", study=study, where=asked_first(study.id, external))
 
     @router.get("/survey/{name}/chat")
     async def in_the_chat(request: Request, name: str) -> Response:
-        try:
-            here = await visit(request, name)
-        except (Closed, _Led) as fault:
-            return refused(fault)
+        here = await visit(request, name)
         if here.standing.next != "chat":
             return RedirectResponse(here.onward, 303)
         return shown("survey_chat.html", study=here.study, voted=here.standing.voted, total=here.standing.total)
 
     @router.get("/survey/{name}/end")
     async def end(request: Request, name: str) -> Response:
-        try:
-            here = await visit(request, name)
-        except (Closed, _Led) as fault:
-            return refused(fault)
+        here = await visit(request, name)
         if here.standing.next is not None:
             return RedirectResponse(here.onward, 303)
         if here.standing.enrolment.completed_at is None:
@@ -187,10 +169,7 @@ def survey_routes(services: Services, identity: Identity) -> APIRouter:
 
     @router.post("/survey/{name}/end")
     async def close(request: Request, name: str, closing: Annotated[str, Form()] = "") -> Response:
-        try:
-            here = await visit(request, name)
-        except (Closed, _Led) as fault:
-            return refused(fault)
+        here = await visit(request, name)
         if here.standing.next is not None or here.standing.enrolment.completed_at is not None:
             return RedirectResponse(here.onward, 303)
         read = await run_in_threadpool(read_closing, closing)
@@ -214,22 +193,19 @@ def survey_routes(services: Services, identity: Identity) -> APIRouter:
 
     @router.get("/survey/{name}/{number:int}")
     async def ballot(request: Request, name: str, number: int) -> Response:
-        try:
-            here = await visit(request, name)
-            found = here.standing.ballot(number)
-            if found is None:
-                return RedirectResponse(here.onward, 303)
-            ballot, vote = found
-            seen = await surveys.shown(ballot)
-        except (Closed, _Led) as fault:
-            return refused(fault)
+        here = await visit(request, name)
+        found = here.standing.ballot(number)
+        if found is None:
+            return RedirectResponse(here.onward, 303)
+        ballot, vote = found
+        seen = await surveys.shown(ballot)
         return shown(
             "survey_ballot.html",
             study=here.study,
             ballot=seen,
             htmls={answer.letter: as_html(answer.text) for answer in seen.answers},
             marks=Marks.of(vote),
-            final=may_reveal(here.study, vote),
+            final=told(here.study.reveal, vote),
             voted=here.standing.voted,
             total=here.standing.total,
             after=here.path(number, "answers"),
@@ -239,15 +215,12 @@ def survey_routes(services: Services, identity: Identity) -> APIRouter:
 
     @router.get("/survey/{name}/{number:int}/answers")
     async def who_wrote_what(request: Request, name: str, number: int) -> Response:
-        try:
-            here = await visit(request, name)
-            found = here.standing.ballot(number)
-            if found is None or not may_reveal(here.study, found[1]):
-                return RedirectResponse(here.onward, 303)
-            ballot, vote = found
-            seen = await surveys.shown(ballot)
-        except (Closed, _Led) as fault:
-            return refused(fault)
+        here = await visit(request, name)
+        found = here.standing.ballot(number)
+        if found is None or not told(here.study.reveal, found[1]):
+            return RedirectResponse(here.onward, 303)
+        ballot, vote = found
+        seen = await surveys.shown(ballot)
         marks = Marks.of(vote)
         rows = [
             {
@@ -270,21 +243,22 @@ def survey_routes(services: Services, identity: Identity) -> APIRouter:
 
     @router.get("/survey/{name}/{number:int}/help")
     async def help_after_vote(request: Request, name: str, number: int, language: str = "en") -> Response:
-        try:
-            here = await visit(request, name)
-        except (Closed, _Led) as fault:
-            return refused(fault)
+        here = await visit(request, name)
         return hand_off(request, language, here.path(number, "answers"), vote=True)
 
     return router
 
 
-def refused(fault: Exception) -> Response:
-    """The page, or the way, for a visitor who does not get what the address promises."""
+async def turned_away(_: Request, fault: Exception) -> Response:
+    """The page, or the way, for a visitor who does not get what the address promises; for TURNS_AWAY."""
     match fault:
-        case _Led():
+        case Led():
             return RedirectResponse(fault.where, 303)
         case Closed():
             return _closed(fault)
         case _:
             return _closed(Closed(400, "This link is damaged", str(fault)))
+
+
+TURNS_AWAY = (Closed, DamagedLink, Led)
+"""What the routes above raise to turn a visitor away; the server hands it to `turned_away`."""

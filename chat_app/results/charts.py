@@ -3,11 +3,11 @@
 No library of charts: each is a few bars or dots with their intervals, drawn by one template.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from chat_app.pages.notice import templates
-from chat_app.results.records import SourceShares, Strengths
+from chat_app.results.records import SourceShares, Strengths, StudyResults
 from chat_app.results.shown import interval, odds, odds_interval, percent
 
 LEFT, RIGHT, TOP, ROW = 200, 560, 64, 56
@@ -68,6 +68,13 @@ def strengths_chart(strengths: Strengths) -> str:
     ticks = [(_along(0.5 + part / 2), odds(part * reach)) for part in (-1, -0.5, 0, 0.5, 1)]
     title = "Strength in log-odds, mean of the sources = 0"
     return _drawn(title, marks, ticks, len(strengths.sources), bars=False, words=strengths.reason or "")
+
+
+PICTURES: dict[str, Callable[[StudyResults], str]] = {
+    "most-least": lambda found: most_and_least(found.shares),
+    "strengths": lambda found: strengths_chart(found.strengths),
+}
+"""The charts of a study, by the names of their files."""
 
 
 def reach_of(strengths: Strengths) -> float:

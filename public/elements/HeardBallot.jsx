@@ -6,7 +6,8 @@ import { Markdown } from "@/components/markdown";
 const memory = (window.heardBallots ??= new Map());
 
 const root = () => (document.querySelector('meta[property="og:root_path"]')?.content ?? "").replace(/\/chat\/?$/, "");
-const width = () => (window.innerWidth < 768 ? "phone" : window.innerWidth < 1024 ? "tablet" : "desktop");
+// The same limits as in chat_app/pages/static/survey.js: a study may have both.
+const width = () => (window.innerWidth < 600 ? "phone" : window.innerWidth < 1024 ? "tablet" : "desktop");
 const NO_ANSWER = "The server did not answer, so your vote was not stored. It is still marked here: try again.";
 
 function fresh() {
@@ -50,7 +51,19 @@ function Revealed({ row }) {
   );
 }
 
-function Over({ answers, stands, vote, reveal, sentence, onChange }) {
+// What somebody has written as their reason reads like a crisis: people and numbers come before anything else.
+function HandOff({ markdown }) {
+  const place = useRef(null);
+  useEffect(() => { place.current?.scrollIntoView({ block: "start" }); }, []);
+  return (
+    <div ref={place} className="hb-handoff" role="alert">
+      <Markdown allowHtml={false} latex={false}>{markdown}</Markdown>
+      <p>What you wrote as your reason was not stored; your vote is, without it.</p>
+    </div>
+  );
+}
+
+function Over({ answers, stands, vote, reveal, sentence, handoff, onChange }) {
   const rows = new Map((reveal ?? []).map((row) => [row.letter, row]));
   const first = answers.filter((answer) => answer.letter === stands);
   const others = answers.filter((answer) => answer.letter !== stands);
@@ -60,6 +73,7 @@ function Over({ answers, stands, vote, reveal, sentence, onChange }) {
   ].filter(Boolean).join(", ");
   return (
     <div className="hb-over">
+      {handoff ? <HandOff markdown={handoff} /> : null}
       {first.map((answer) => (
         <section key={answer.letter} className="hb-answer" data-stands="true" aria-label={`Answer ${answer.letter}`}>
           <p className="hb-head">
@@ -150,12 +164,13 @@ export default function HeardBallot() {
       const said = await response.json();
       if (response.ok && said.status === "stored") {
         const stands = kept.done?.stands ?? props.stands ?? vote.most ?? mayMark[0]?.letter;
-        kept.done = { vote, stands: said.stands ?? stands, reveal: said.reveal, sentence: said.sentence };
+        kept.done = { vote, stands: said.stands ?? stands, reveal: said.reveal, sentence: said.sentence, handoff: said.handoff };
+        if (said.handoff) vote.reason = kept.reason = "";
         kept.request = null;
         setAgain(false);
         setTimeout(() => { // the ballot has become shorter: what was chosen may stand above the window now
           const start = place.current;
-          if (start && start.getBoundingClientRect().top < 64) start.scrollIntoView({ block: "start" });
+          if (start && !said.handoff && start.getBoundingClientRect().top < 64) start.scrollIntoView({ block: "start" });
         }, 50);
       } else {
         setFault(said.sentence ?? said.detail ?? NO_ANSWER);

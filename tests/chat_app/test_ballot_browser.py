@@ -13,7 +13,7 @@ from playwright.async_api import BrowserContext, Page, Response, WebSocket, expe
 from chat_app.weights import Weights
 from tests.browser import NARROW, Console, chromium, contrast, enter, installed, say
 from tests.chat_app.balloting import TEXTS, Blind, blind_chat, found
-from tests.chat_app.talking import locked
+from tests.chat_app.talking import CRISIS, locked
 from tests.servers import reply
 
 pytestmark = [
@@ -172,6 +172,23 @@ async def test_a_second_tab_cannot_vote_again_once_the_first_was_told_who_wrote_
         await expect(tab.get_by_role("alert")).to_contain_text("It stays as it is")
         rows = blind.served.rows("SELECT choice, changes FROM vote ORDER BY voted_at DESC LIMIT 1")
         assert rows == [("same", 0)]
+
+
+async def test_a_crisis_in_the_reason_gets_people_at_once(blind: Blind) -> None:
+    async with patient(NARROW) as browser:
+        page = await enter(browser, blind.served.url, country="DE")
+        await say(page, "My week was too much.")
+        await balloted(page)
+        await mark(page, "A", "most")
+        await mark(page, "B", "least")
+        await page.get_by_label("Why?").fill(f"Honestly? {CRISIS}.")
+        await page.get_by_role("button", name="Vote", exact=True).click()
+        alert = page.get_by_role("alert").filter(has_text="112")
+        await expect(alert).to_be_in_viewport()
+        await expect(alert).to_contain_text("was not stored")
+        rows = blind.served.rows("SELECT choice, reason FROM vote ORDER BY voted_at DESC LIMIT 1")
+        assert rows == [("ranked", None)]
+        assert await page.get_by_text(CRISIS).count() == 0
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

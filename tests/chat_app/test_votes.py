@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 import sqlite3
 import uuid
 from collections.abc import AsyncIterator
@@ -15,12 +16,13 @@ import pytest
 
 from chat_app.carry_on import carried_on
 from chat_app.drafts import draft_values
+from chat_app.identity import COUNTRY_COOKIE
 from chat_app.vote_calls import BROKEN, LONGEST_REASON, STORED
 from chat_app.vote_routes import NOBODY
-from db.ballots import FINAL, NO_CONSENT, NO_SUCH_TIME, NOT_WHOLE, NOT_YOURS
 from db.records import HistoryItem
 from db.store import Store
 from db.study_records import AnswerStatus, BallotRecord, Choice, StudyKind
+from db.voting import FINAL, NO_CONSENT, NO_SUCH_TIME, NOT_WHOLE, NOT_YOURS
 from tests.chat_app.web import BROWSER, HERE, SECRET_WORDS, Web, built, store
 from tests.db.conftest import Make
 from tests.db.processes import holding
@@ -40,7 +42,7 @@ async def web(tmp_path: Path, store: Store) -> AsyncIterator[Web]:
 
 @pytest.fixture
 async def s(web: Web) -> Studying:
-    return Studying(web.store, Make())
+    return Studying(web.store, Make(), reveal=True)
 
 
 @pytest.fixture
@@ -130,8 +132,27 @@ async def test_nothing_is_told_where_the_study_reveals_nothing(web: Web, s: Stud
     assert "north" not in answer.text
 
 
-async def test_nothing_is_told_by_a_study_that_cannot_be_read(web: Web, s: Studying) -> None:
-    await s.survey(unheard_of="key")
+async def test_a_crisis_in_the_reason_gets_numbers_and_is_not_stored(web: Web, ballot: BallotRecord) -> None:
+    web.client.cookies.set(COUNTRY_COOKIE, "DE")
+    told = (await post(web, call(ballot, reason="Quiero morir, no puedo mas. Voy a matarme."))).json()
+    assert (told["status"], told["crisis"]) == ("stored", "es")
+    assert "0800 111 0 111" in told["handoff"]
+    assert votes(web, "choice, reason") == [("ranked", None)]
+    assert "handoff" not in (await post(web, call(ballot))).json()
+
+
+def test_both_pages_tell_widths_apart_alike() -> None:
+    """The classes of one study must mean the same in the chat and in a survey."""
+    root = Path(__file__).parents[2]
+    pages = ("public/elements/HeardBallot.jsx", "chat_app/pages/static/survey.js")
+    limits = [re.findall(r"innerWidth < (\d+)", (root / page).read_text(encoding="utf-8")) for page in pages]
+    assert limits[0] == limits[1]
+    assert len(limits[0]) == 2
+
+
+@pytest.mark.parametrize("reveal", [None, "yes", 1, ["true"]])
+async def test_nothing_is_told_by_a_study_that_does_not_plainly_say_so(web: Web, s: Studying, reveal: object) -> None:
+    await s.survey(reveal=reveal)
     ballot = (await s.enrolled(web.participant))[0]
     assert (await post(web, call(ballot))).json()["reveal"] is None
 

@@ -5,10 +5,11 @@ from dataclasses import replace
 
 import pytest
 
-from db.ballots import ERASED, NOT_THERE
+from db.ballots import ERASED
 from db.errors import StoreGone
 from db.store import Store
 from db.study_records import BallotRecord
+from db.voting import NOT_THERE
 from tests.db.ballot_steps import count, first_ballot, open_live
 from tests.db.conftest import Make
 from tests.db.studying import Studying

@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 from sqlalchemy import text
 
-from db.ballots import NO_CHAT, NO_CONSENT, NO_SUCH_TIME, NOT_YOURS
 from db.engine import create_engine
 from db.errors import StoreBusy, StoreError, StoreGone, VoteRefused
 from db.store import Store
 from db.study_records import Choice, Progress
 from db.study_store import StudyStore
+from db.voting import NO_CHAT, NO_CONSENT, NO_SUCH_TIME, NOT_YOURS
 from tests.db.ballot_steps import count, first_ballot, refused, rows
 from tests.db.conftest import LOCK_SECONDS, Make
 from tests.db.processes import holding

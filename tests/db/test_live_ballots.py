@@ -4,10 +4,11 @@ from dataclasses import replace
 
 import pytest
 
-from db.ballots import CLOSED, NOT_WHOLE
+from db.ballots import CLOSED
 from db.records import DraftRecord, HistoryItem, Outcome, ReplyRecord
 from db.store import Store
 from db.study_records import AnswerStatus, BallotRecord, Choice
+from db.voting import NOT_WHOLE
 from tests.db.ballot_steps import open_live, refused, rows
 from tests.db.conftest import Make
 from tests.db.studying import Studying
@@ -50,9 +51,9 @@ async def test_a_reply_carries_the_conversation_on_once(s: Studying) -> None:
     ballot = await s.studies.finish_ballot(ballot.id, [s.came(answer) for answer in answers])
     first, second = carrying_on(s, ballot, "the left one"), carrying_on(s, ballot, "the right one")
     with pytest.raises(ValueError, match="another message"):
-        await s.studies.vote(s.cast(ballot, 1, None), replace(first, message_id="elsewhere"))
-    await s.studies.vote(s.cast(ballot, 1, None), first)
-    await s.studies.vote(s.cast(ballot, 2, None), second)
+        await s.studies.vote(s.cast(ballot, 1, None), lambda *_: replace(first, message_id="elsewhere"))
+    await s.studies.vote(s.cast(ballot, 1, None), lambda *_: first)
+    await s.studies.vote(s.cast(ballot, 2, None), lambda *_: second)
     assert ballot.conversation_id
     (message,) = await s.store.messages(ballot.conversation_id)
     assert message.outcome is Outcome.ANSWERED

@@ -22,7 +22,7 @@ def url(each_url: str) -> str:
 
 @pytest.fixture
 async def s(store: Store, make: Make) -> Studying:
-    return Studying(store, make)
+    return Studying(store, make, reveal=True)
 
 
 async def exported(s: Studying, person: str) -> dict[str, Any]:
@@ -99,7 +99,7 @@ async def test_a_live_reply_tells_its_source_only_with_the_study(s: Studying, re
         s.make.draft("the words", number=2, guidance="emotional", model="model-of-left"),
     )
     carried = ReplyRecord(s.make.id(), message.id, "arm-of-left", "plain", drafts, s.make.now)
-    await s.studies.vote(s.cast(ballot, 1, None), carried)
+    await s.studies.vote(s.cast(ballot, 1, None), lambda *_: carried)
     stored = await exported(s, person)
     replies = {row["text"]: row["reply"] for c in stored["conversations"] for row in c["messages"]}
     assert replies["no ballot"]["drafts"][0]["model"] == other[1].kept.model

@@ -1,0 +1,218 @@
+"""Voting, inside a transaction of its caller: who may vote, for what, and what they are told afterwards.
+
+The rules are decided here, next to the rows, so that no route and no page can forget one.
+"""
+
+import json
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from sqlalchemy import select, update
+from sqlalchemy.ext.asyncio import AsyncSession
+from sqlalchemy.orm import joinedload
+from sqlalchemy.orm.attributes import set_committed_value
+
+from db.ballots import ERASED
+from db.errors import StoreGone, VoteRefused
+from db.records import Outcome, ReplyRecord
+from db.rows import reply_row
+from db.study_records import (
+    LETTERS,
+    AnswerRecord,
+    AnswerStatus,
+    BallotRecord,
+    Choice,
+    StudyKind,
+    StudyRecord,
+    VoteReceipt,
+    VoteRecord,
+    told,
+)
+from db.study_rows import VOTE, answer_record, ballot_record, study_record, vote_record
+from db.study_tables import AnswerRow, BallotRow, SlotRow, StudyRow, VoteChangeRow, VoteRow
+from db.tables import ConsentRow, MessageRow, ParticipantRow, ReplyRow
+from db.text import clean_text
+
+NOT_THERE = "There is no such ballot any more. Reload the page to go on."
+NOT_YOURS = "This ballot belongs to somebody else, so your vote was not taken. Reload the page to see your own."
+NO_CONSENT = (
+    "Your vote was not taken, because you have not agreed to take part in research, or have withdrawn. "
+    "The first page lets you change that."
+)
+NOT_WHOLE = "The answers have not all arrived yet. Wait until they have, then choose."
+NO_SUCH_TIME = "The time that the choice took could not be read. Reload the page and choose again."
+NO_CHAT = "Your vote was not taken, because you have not agreed that anything is stored. The first page asks you."
+FINAL = (
+    "Your vote on this is stored already. It stays as it is, because this study tells after the vote who wrote what. "
+    "Reload the page to go on."
+)
+NO_REASON = "This answer cannot be chosen. Choose another one."
+MOST_SECONDS = 30 * 24 * 3600.0
+"""Longest time from seeing a ballot to choosing; more is no measurement."""
+
+CarryOn = Callable[[BallotRecord, VoteRecord, Sequence[AnswerRecord]], ReplyRecord | None]
+"""From a live ballot, the vote on it and its answers by position to the reply that carries the conversation on."""
+
+
+def no_reply(*_: object) -> None:
+    """A `CarryOn` for ballots that carry nothing on: a survey's."""
+
+
+async def vote(session: AsyncSession, cast: VoteRecord, carry_on: CarryOn) -> VoteReceipt:
+    """Take a vote, and in a live study the reply that carries the conversation on, unless its message has one.
+
+    A `request_id` that has been here already, be it before the vote was changed, and the same choice once more write
+    nothing and give the receipt of what is stored. Another vote on the same ballot replaces the first, whose row goes
+    to `vote_change`, unless the first has made the study reveal its sources: then it is refused.
+
+    A person waits for this, and fifty may at once, so everything is read once: five statements for a first vote. Raises
+    VoteRefused with the sentence for the page; StoreGone when the ballot or the person has been erased; ValueError for
+    a reply to another message.
+    """
+    cast = replace(cast, reason=None if cast.reason is None else clean_text(cast.reason))  # as it will be stored
+    # The person's row first, as everywhere: two writers that lock in different orders would wait for each other.
+    if await session.get(ParticipantRow, cast.participant_id, with_for_update=True) is None:
+        raise StoreGone(ERASED)
+    row, study, answers = await _ballot_to_vote_on(session, cast.ballot_id)
+    if row.participant_id != cast.participant_id:
+        raise VoteRefused(NOT_YOURS)
+    await check_consent(session, cast.participant_id, study.kind)
+    ballot, earlier = ballot_record(row), row.vote
+    if earlier is None or not await _seen(session, earlier, cast):
+        if any(answer.item_id is None and answer.status is AnswerStatus.PENDING for answer in answers):
+            raise VoteRefused(NOT_WHOLE)
+        if fault := fault_of(cast, ballot):
+            raise VoteRefused(fault)
+        if told(study.reveals, vote_record(earlier) if earlier else None):
+            raise VoteRefused(FINAL)  # whoever knows the sources votes blind no more
+        earlier = await _written(session, row, cast, answers)
+        if ballot.message_id is not None:
+            await _carry_on(session, ballot.message_id, carry_on(ballot, cast, answers))
+        await session.flush()
+    stored = vote_record(earlier)
+    return VoteReceipt(ballot, stored, earlier.changes, tuple(answers) if told(study.reveals, stored) else None)
+
+
+async def _ballot_to_vote_on(
+    session: AsyncSession, ballot_id: str
+) -> tuple[BallotRow, StudyRecord, list[AnswerRecord]]:
+    """The ballot, locked, with its slots and its vote; its study; its answers by position. Raises StoreGone."""
+    found = (
+        await session.execute(
+            select(BallotRow, StudyRow)
+            .join(StudyRow, StudyRow.id == BallotRow.study_id)
+            .where(BallotRow.id == ballot_id)
+            .options(joinedload(BallotRow.vote))
+            .with_for_update(of=BallotRow)
+        )
+    ).first()
+    if found is None:
+        raise StoreGone(NOT_THERE)
+    row, study = found
+    placed = (
+        await session.execute(
+            select(SlotRow, AnswerRow)
+            .join(AnswerRow, AnswerRow.id == SlotRow.answer_id)
+            .where(SlotRow.ballot_id == ballot_id)
+            .order_by(SlotRow.position)
+        )
+    ).all()
+    set_committed_value(row, "slots", [slot for slot, _ in placed])
+    return row, study_record(study), [answer_record(answer) for _, answer in placed]
+
+
+async def _seen(session: AsyncSession, row: VoteRow, cast: VoteRecord) -> bool:
+    """Whether a vote says nothing new: its click has been here, or it is the stored choice over again, or it is a skip,
+    which never takes back what has been chosen."""
+    told = (cast.choice.value, cast.most, cast.least, cast.reason)
+    if cast.choice is Choice.SKIPPED:
+        return True
+    if row.request_id == cast.request_id or (row.choice, row.most, row.least, row.reason) == told:
+        return True
+    earlier = select(VoteChangeRow.number).where(
+        VoteChangeRow.ballot_id == row.ballot_id, VoteChangeRow.request_id == cast.request_id
+    )
+    return await session.scalar(earlier.limit(1)) is not None
+
+
+async def _written(
+    session: AsyncSession, ballot: BallotRow, cast: VoteRecord, answers: Sequence[AnswerRecord]
+) -> VoteRow:
+    values = {name: getattr(cast, name) for name in VOTE} | {"choice": cast.choice.value}
+    row = ballot.vote
+    if row is None:
+        row = VoteRow(study_id=ballot.study_id, changes=0, **values, **_summary(ballot, answers))
+        session.add(row)
+        return row
+    _keep_history(session, row)
+    for name, value in values.items():
+        setattr(row, name, value)
+    row.changes += 1
+    return row
+
+
+def _summary(ballot: BallotRow, answers: Sequence[AnswerRecord]) -> dict[str, str | None]:
+    leaking = [slot.position for slot, answer in zip(ballot.slots, answers, strict=True) if answer.leak]
+    return {
+        "sources": json.dumps([slot.source for slot in ballot.slots], ensure_ascii=False),
+        "unvotable": ",".join(str(slot.position) for slot in ballot.slots if not slot.votable),
+        "leaks": ",".join(map(str, leaking)),
+        "attention": ballot.attention,
+        "condition": ballot.condition,
+    }
+
+
+def _keep_history(session: AsyncSession, row: VoteRow) -> None:
+    kept = ("choice", "most", "least", "reason", "seconds", "width_class", "request_id", "voted_at")
+    session.add(
+        VoteChangeRow(ballot_id=row.ballot_id, number=row.changes + 1, **{name: getattr(row, name) for name in kept})
+    )
+
+
+async def _carry_on(session: AsyncSession, message_id: str, reply: ReplyRecord | None) -> None:
+    """Make a reply the answer to the ballot's message, unless it has one: the conversation has gone on from that."""
+    if reply is None:
+        return
+    if reply.message_id != message_id:
+        raise ValueError("a reply to another message than the ballot's")
+    if await session.scalar(select(ReplyRow.id).where(ReplyRow.message_id == message_id)) is None:
+        session.add(reply_row(reply))
+        answered = update(MessageRow).where(MessageRow.id == message_id)
+        await session.execute(answered.values(outcome=Outcome.ANSWERED.value))
+
+
+def fault_of(cast: VoteRecord, ballot: BallotRecord) -> str | None:
+    """What is wrong with a vote on this ballot, as a sentence for the page; None when nothing is."""
+    if not (math.isfinite(cast.seconds) and 0 <= cast.seconds <= MOST_SECONDS):
+        return NO_SUCH_TIME
+    if ballot.closed_reason and cast.choice is not Choice.SKIPPED:
+        return ballot.closed_reason
+    if cast.choice is not Choice.RANKED:
+        return None if cast.most is None and cast.least is None else "A vote of this kind marks no answer."
+    if cast.most is None:
+        return "Mark the most empathetic answer first."
+    slots = {slot.position: slot for slot in ballot.slots}
+    for position in (cast.most, cast.least):
+        if position is not None and position not in slots:
+            return f"There is no such answer here. Choose one of {', '.join(LETTERS[: len(slots)])}."
+        if position is not None and not slots[position].votable:
+            return f"Answer {LETTERS[position - 1]} cannot be chosen: {slots[position].reason or NO_REASON}"
+    if cast.most == cast.least:
+        return "The most and the least empathetic answer must be two different ones."
+    open_slots = sum(slot.votable for slot in ballot.slots)
+    if open_slots >= 3 and cast.least is None:
+        return "Mark the least empathetic answer too."
+    if open_slots < 3 and cast.least is not None:
+        return "With two answers only the most empathetic one is marked."
+    return None
+
+
+async def check_consent(session: AsyncSession, participant_id: str, kind: StudyKind) -> None:
+    """A survey is research and nothing else; a live ballot is part of the chat, and leaves it only by consent."""
+    newest = select(ConsentRow).where(ConsentRow.participant_id == participant_id).order_by(ConsentRow.id.desc())
+    consent = await session.scalar(newest.limit(1))
+    if consent is None or not consent.chat:
+        raise VoteRefused(NO_CHAT)
+    if kind is StudyKind.SURVEY and not consent.research:
+        raise VoteRefused(NO_CONSENT)
