@@ -138,7 +138,11 @@ def test_every_home_is_lived_in() -> None:
 
 
 def test_a_file_is_one_idea() -> None:
-    lengths = {name: len((ROOT / name).read_text(encoding="utf-8").splitlines()) for name in FILES}
+    """Tests and what the browser gets too."""
+    kinds = {".py", ".js", ".jsx", ".css", ".html"}
+    files = [path for room in (*ROOMS, "tests", "public") for path in (ROOT / room).rglob("*") if path.suffix in kinds]
+    lengths = {path.relative_to(ROOT).as_posix(): len(path.read_text("utf-8").splitlines()) for path in files}
+    assert {path.suffix for path in files} == kinds
     assert {name: length for name, length in lengths.items() if length > LONGEST} == {}
 
 
