@@ -284,11 +284,12 @@ class SocketPage:
         return turn
 
     async def end(self, turn: Turn, seconds: float = 30) -> Turn:
-        """Wait until the input is unlocked again."""
+        """Wait until the input is unlocked again, and the page knows its thread: the server tells that beside the answer,
+        and may do so after it."""
 
         def over() -> bool:
             names = [event.name for event in turn.events]
-            started = "task_start" in names
+            started = "task_start" in names and self.thread is not None
             return started and not self.loading and "task_end" in names[names.index("task_start") :]
 
         await self.until(over, seconds)
