@@ -5,6 +5,7 @@ import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
+from chat_app import safety
 from chat_app.logs import kind_and_place
 from chat_app.services import Services
 from db.errors import StoreError
@@ -20,7 +21,8 @@ log = logging.getLogger(__name__)
 
 
 class Health:
-    """State of model, database and scorer; starts the engine in the background, so that pages work meanwhile."""
+    """State of model, database and scorer; makes ready in the background what the first message needs, so that pages
+    work meanwhile."""
 
     def __init__(self, services: Services) -> None:
         self._services = services
@@ -46,6 +48,7 @@ class Health:
 
     async def _start_engine(self) -> None:
         await asyncio.sleep(FIRST_PAGE_SECONDS)
+        await asyncio.to_thread(safety.checker)  # else the first message or vote waits for its lexicons
         try:
             await self._services.engine.start()
         except Exception as error:  # noqa: BLE001 - a task's boundary: other models still work, and /health tells it

@@ -92,7 +92,7 @@ class Checker:
 
 @cache
 def checker() -> Checker:
-    """The checker over the lexicons that come with heard; built once, in about a tenth of a second."""
+    """The checker over the lexicons that come with heard; built once, in a few tenths of a second."""
     return Checker(load_lexicons())
 
 

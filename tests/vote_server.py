@@ -21,6 +21,7 @@ from typing import Any
 import httpx
 import uvicorn
 
+from chat_app import safety
 from chat_app.identity import VISITOR_COOKIE, Identity
 from chat_app.settings import Settings
 from db.engine import create_engine
@@ -51,6 +52,7 @@ async def _serve(data_dir: Path, url: str) -> None:
 
 def _forking(data_dir: Path, url: str) -> None:
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # the killed are not waited for
+    safety.checker()  # as a running chat has it ready
     for line in sys.stdin:
         if line.strip() == "serve" and os.fork() == 0:
             asyncio.run(_serve(data_dir, url))
