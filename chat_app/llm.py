@@ -66,13 +66,16 @@ class Models:
         """`backoff_seconds` scales the pauses between attempts, drawn from 0..1, then 0..2 times it."""
         keep_words_here()
         self.specs = dict(specs)
+        self._client: httpx2.AsyncClient | None = None
+        self._idle_client: httpx2.Client | None = None
         if any(spec.provider == "openai" for spec in self.specs.values()):
             import langchain_openai  # noqa: F401 - a second of work, so here and not within the first reply
+
+            self._connected()
         self._engine = engine
         self._first_token_seconds = first_token_seconds
         self._stall_seconds = stall_seconds
         self._backoff = wait_random_exponential(multiplier=backoff_seconds, max=4)
-        self._client: httpx2.AsyncClient | None = None
 
     async def __aenter__(self) -> Self:
         return self
@@ -85,8 +88,21 @@ class Models:
     async def aclose(self) -> None:
         """Close the connections to servers. The engine is not ours to close."""
         client, self._client = self._client, None
+        idle, self._idle_client = self._idle_client, None
         if client is not None:
             await client.aclose()
+        if idle is not None:
+            idle.close()
+
+    def _connected(self) -> tuple[httpx2.AsyncClient, httpx2.Client]:
+        """The clients that all calls share. The second is never used, but LangChain would make one for each call: the
+        server's event loop would stand still for the twentieth of a second in which it reads the root certificates."""
+        if self._client is None or self._idle_client is None:
+            timeout = httpx2.Timeout(None, connect=CONNECT_SECONDS)  # reading is under the limits of ReplyStream
+            trust = httpx2.create_ssl_context()
+            self._client = httpx2.AsyncClient(timeout=timeout, verify=trust)
+            self._idle_client = httpx2.Client(timeout=timeout, verify=trust)
+        return self._client, self._idle_client
 
     async def stream(self, spec: ModelSpec, prompt: Prompt) -> AsyncGenerator[StreamItem, None]:
         """Waiting*, Delta+, Usage. Raises ModelFailure, before or after some Deltas.
@@ -171,9 +187,7 @@ class Models:
             key = os.environ.get(spec.key_env, "").strip()
             if not key:
                 raise Fault(failures.missing_key(spec))
-        timeout = httpx2.Timeout(None, connect=CONNECT_SECONDS)  # reading is under the limits of ReplyStream
-        if self._client is None:
-            self._client = httpx2.AsyncClient(timeout=timeout)
+        client, idle_client = self._connected()
         # OpenAI itself has renamed the bound; other servers know it by its old name.
         bound = "max_completion_tokens" if spec.base_url in (None, OPENAI_URL) else "max_tokens"
         return ChatOpenAI(
@@ -186,10 +200,11 @@ class Models:
             streaming=True,
             stream_usage=True,
             use_responses_api=False,
-            timeout=timeout,
+            timeout=client.timeout,
             # Never reached, as ours are shorter; but only with a limit does LangChain close the connection at once.
             stream_chunk_timeout=2 * (self._first_token_seconds + self._stall_seconds),
-            http_async_client=self._client,
+            http_async_client=client,
+            http_client=idle_client,
             http_socket_options=(),  # concerns the sync client, which is not used
             openai_proxy="",  # from OPENAI_PROXY it would clash with our client, which knows HTTPS_PROXY
             extra_body={**spec.sampling, bound: max_tokens},

@@ -2,14 +2,12 @@
 
 import asyncio
 import os
-import sqlite3
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 from weakref import WeakKeyDictionary
 
-import aiosqlite
 from alembic import command
 from alembic.config import Config
 from alembic.runtime.migration import MigrationContext
@@ -22,6 +20,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 from tenacity import AsyncRetrying, retry_if_exception, stop_after_delay, wait_random
 
 from db.errors import StoreBusy, StoreError, StoreUnavailable, translate
+from db.lite import opener
 
 DRIVERS = ("sqlite+aiosqlite", "postgresql+asyncpg")
 BEGIN = "heard_begin"
@@ -77,7 +76,7 @@ def create_engine(url: str, *, lock_seconds: float = 5.0) -> AsyncEngine:
     # Errors never carry parameters: they are people's words.
     options: dict[str, Any] = {"hide_parameters": True, "pool_timeout": max(lock_seconds, 1.0)}
     if parsed.get_backend_name() == "sqlite":
-        engine = create_async_engine(parsed, async_creator=_opener(parsed, lock_seconds), **options)
+        engine = create_async_engine(parsed, async_creator=opener(parsed, lock_seconds), **options)
         _prepare_sqlite(engine)
         _queues[engine] = WriteQueue(lock_seconds)
         return engine
@@ -117,23 +116,6 @@ def _parse(url: str) -> URL:
         "The database's address is not one: it reads sqlite+aiosqlite:///path or postgresql+asyncpg://user@host/name. "
         "Mend `database_url`."
     )
-
-
-def _opener(url: URL, lock_seconds: float) -> Callable[[], Awaitable[aiosqlite.Connection]]:
-    arguments, options = url.get_dialect()().create_connect_args(url)
-
-    async def opened() -> aiosqlite.Connection:
-        connection = aiosqlite.connect(*arguments, **{**options, "timeout": lock_seconds})
-        connection._thread.daemon = True  # as SQLAlchemy does: a connection must not keep a program from ending
-        try:
-            return await connection
-        except sqlite3.Error:
-            # aiosqlite tells its thread to end and does not wait. If the event loop ends first, the thread dies of it
-            # and prints a traceback beside the sentence of a command.
-            await asyncio.to_thread(connection._thread.join)
-            raise
-
-    return opened
 
 
 def _prepare_sqlite(engine: AsyncEngine) -> None:

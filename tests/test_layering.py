@@ -9,7 +9,7 @@ ROOT = Path(__file__).parents[1]
 ROOMS = ("chat_app", "scorer", "prompts", "db")
 MAY_IMPORT = {"chat_app": set(ROOMS), "scorer": {"scorer"}, "prompts": {"prompts"}, "db": {"db"}}
 HOMES = {
-    "aiosqlite": {"db/engine.py"},
+    "aiosqlite": {"db/lite.py"},
     "alembic": {"db/"},
     "anyascii": {"chat_app/safety_unicode.py"},
     "chainlit": {"chat_app/app.py", "chat_app/data_layer.py", "chat_app/plugin.py", "chat_app/server.py"},

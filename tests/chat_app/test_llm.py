@@ -3,6 +3,7 @@
 import asyncio
 import logging
 import os
+import ssl
 import time
 from collections.abc import AsyncIterator
 from contextlib import aclosing
@@ -70,6 +71,19 @@ async def test_a_whole_reply_streams_with_its_counts(models: Models) -> None:
     assert (body["model"], body["temperature"], body["seed"], body["max_tokens"]) == ("scripted", 0.3, 5, 40)
     assert body["top_p"] == 0.8
     assert body["stream"] is True
+
+
+async def test_calls_share_their_connections_and_read_no_certificates(
+    models: Models, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Reading them takes a twentieth of a second, in which the server's event loop would stand still."""
+    made: list[ssl.SSLContext] = []
+    make = ssl.create_default_context
+    monkeypatch.setattr(ssl, "create_default_context", lambda *a, **k: made.append(make(*a, **k)) or made[-1])
+    with ScriptedServer(servers.reply("Yes.")) as server:
+        for _ in range(3):
+            assert (await ask(models, spec_of(server)))[0] == "Yes."
+    assert len(made) == 1
 
 
 async def test_the_first_words_come_before_the_last_are_written(models: Models) -> None:
