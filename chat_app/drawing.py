@@ -7,6 +7,7 @@ Answers and ballots have random ids, so that nothing about their order tells a s
 import random
 import secrets
 import uuid
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 
@@ -14,7 +15,7 @@ from chat_app.ballot_order import balanced_order
 from chat_app.study_file import Arm, StudyFile
 from db.ballots import WAITING
 from db.errors import StudyRefused
-from db.studies import ChooseCondition, Counts, DrawLive, DrawSurvey
+from db.studies import ChooseCondition, Counts, DrawLive, Drawn, DrawSurvey
 from db.study_records import (
     AnswerRecord,
     AnswerStatus,
@@ -79,7 +80,7 @@ def draw_survey(study: StudyFile, items: Sequence[ItemRecord]) -> DrawSurvey:
     from the enrolment's seed. Raises StudyRefused when there is nothing to draw.
     """
 
-    def draw(enrolment: EnrolmentRecord, drawn: Mapping[str, int]) -> list[BallotRecord]:
+    def draw(enrolment: EnrolmentRecord, drawn: Drawn) -> list[BallotRecord]:
         chance = random.Random(enrolment.seed)
         condition = study.condition(enrolment.condition)
         usable = {item.id: _usable(item, condition.sources if condition else ()) for item in items}
@@ -87,15 +88,18 @@ def draw_survey(study: StudyFile, items: Sequence[ItemRecord]) -> DrawSurvey:
         ordinary = [item for item in there if item.attention is None]
         if not ordinary:
             raise StudyRefused(NO_ITEMS)
+        in_all = Counter[str]()
+        for (item_id, _), ballots in drawn.items():
+            in_all[item_id] += ballots
         chance.shuffle(ordinary)
-        ordinary.sort(key=lambda item: drawn.get(item.id, 0))  # a stable sort leaves the shuffle among equals
+        ordinary.sort(key=lambda item: in_all[item.id])  # a stable sort leaves the shuffle among equals
         chosen = ordinary[: study.items_per_person]
         chance.shuffle(chosen)
         for item in there:
             if item.attention is not None:
                 chosen.insert(chance.randint(1, len(chosen)), item)
         return [
-            _ballot(study, enrolment, number, item, usable[item.id], drawn.get(item.id, 0))
+            _ballot(study, enrolment, number, item, usable[item.id], drawn.get((item.id, enrolment.condition), 0))
             for number, item in enumerate(chosen, 1)
         ]
 
@@ -107,10 +111,10 @@ def draw_live(
 ) -> DrawLive:
     """The ballot for one message, with a PENDING answer for each arm of the condition and no slot votable yet."""
 
-    def draw(drawn: int, number: int) -> tuple[BallotRecord, list[AnswerRecord]]:
+    def draw(drawn: Counts, number: int) -> tuple[BallotRecord, list[AnswerRecord]]:
         now = datetime.now(UTC)
         arms = {arm.name: arm for arm in arms_of(study, condition)}
-        order, seed, row = balanced_order(list(arms), f"{study.seed}/live/{'/'.join(sorted(arms))}", drawn)
+        order, seed, row = _next_order(study, "live", condition, list(arms), drawn.get(condition, 0))
         answers = {
             name: AnswerRecord(
                 id=str(uuid.uuid4()),
@@ -170,7 +174,7 @@ def _ballot(
     answers: Mapping[str, AnswerRecord],
     drawn: int,
 ) -> BallotRecord:
-    order, seed, row = balanced_order(list(answers), f"{study.seed}/{item.id}/{'/'.join(sorted(answers))}", drawn)
+    order, seed, row = _next_order(study, item.id, enrolment.condition, list(answers), drawn)
     return BallotRecord(
         id=str(uuid.uuid4()),
         study_id=study.id,
@@ -188,3 +192,11 @@ def _ballot(
         ),
         attention=item.attention,
     )
+
+
+def _next_order(
+    study: StudyFile, what: str, condition: str | None, sources: list[str], drawn: int
+) -> tuple[list[str], int, int]:
+    """`balanced_order` for what is asked, within each condition: conditions are compared with each other, so each has
+    to be balanced by itself."""
+    return balanced_order(sources, f"{study.seed}/{what}/{condition or ''}/{'/'.join(sorted(sources))}", drawn)

@@ -31,10 +31,13 @@ from db.voting import check_consent
 Counts = Mapping[str | None, int]
 ChooseCondition = Callable[[Counts], str | None]
 """From the people so far by condition to the next one's. Raises StudyRefused when every quota is full."""
-DrawSurvey = Callable[[EnrolmentRecord, Mapping[str, int]], Sequence[BallotRecord]]
-"""From the enrolment, and the ballots drawn so far by item, to this person's ballots in their order."""
-DrawLive = Callable[[int, int], tuple[BallotRecord, Sequence[AnswerRecord]]]
-"""From the ballots drawn so far in the study, and the number of this person's next one, to it and its answers."""
+Drawn = Mapping[tuple[str, str | None], int]
+"""Ballots drawn so far in a survey, by item and condition."""
+DrawSurvey = Callable[[EnrolmentRecord, Drawn], Sequence[BallotRecord]]
+"""From the enrolment, and the ballots drawn so far, to this person's ballots in their order."""
+DrawLive = Callable[[Counts, int], tuple[BallotRecord, Sequence[AnswerRecord]]]
+"""From the ballots drawn so far in the study by condition, and the number of this person's next one, to it and its
+answers."""
 
 BEGUN = (
     "People have been given ballots of this study already, so what they are asked may not change. "
@@ -195,7 +198,7 @@ async def enrol(
         if await session.scalar(taken) is not None:
             raise StudyRefused(USED)
     enrolled = replace(wanted, condition=choose(await _people(session, wanted.study_id)))
-    ballots = drawn(enrolled, await _ballots_by_item(session, wanted.study_id))
+    ballots = drawn(enrolled, await _drawn(session, wanted.study_id))
     session.add(
         EnrolmentRow(
             study_id=enrolled.study_id,
@@ -221,13 +224,13 @@ async def _people(session: AsyncSession, study_id: str) -> Counts:
     return {condition: number for condition, number in rows}
 
 
-async def _ballots_by_item(session: AsyncSession, study_id: str) -> Mapping[str, int]:
+async def _drawn(session: AsyncSession, study_id: str) -> Drawn:
     rows = await session.execute(
-        select(BallotRow.item_id, func.count())
+        select(BallotRow.item_id, BallotRow.condition, func.count())
         .where(BallotRow.study_id == study_id, BallotRow.item_id.is_not(None))
-        .group_by(BallotRow.item_id)
+        .group_by(BallotRow.item_id, BallotRow.condition)
     )
-    return {item_id: number for item_id, number in rows if item_id is not None}
+    return {(item_id, condition): number for item_id, condition, number in rows if item_id is not None}
 
 
 async def enrolment(session: AsyncSession, study_id: str, participant_id: str) -> EnrolmentRecord | None:
@@ -303,11 +306,13 @@ async def draw_live(session: AsyncSession, study_id: str, message: MessageRecord
         raise StoreGone("There is no such study here any more.")
     if await session.scalar(select(BallotRow.id).where(BallotRow.message_id == message.id)) is not None:
         raise StoreDuplicate("This message has been received already. Reload the page to see its answers.")
-    so_far = await session.scalar(select(func.count()).where(BallotRow.study_id == study_id))
+    so_far = await session.execute(
+        select(BallotRow.condition, func.count()).where(BallotRow.study_id == study_id).group_by(BallotRow.condition)
+    )
     last = await session.scalar(
         select(func.max(BallotRow.number)).where(BallotRow.study_id == study_id, BallotRow.participant_id == owner)
     )
-    ballot, answers = drawn(so_far or 0, (last or 0) + 1)
+    ballot, answers = drawn({condition: number for condition, number in so_far}, (last or 0) + 1)
     if ballot.participant_id != owner:
         raise StoreDenied
     if (ballot.message_id, ballot.conversation_id) != (message.id, conversation_id):

@@ -4,7 +4,7 @@ import itertools
 import json
 import uuid
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 
@@ -37,13 +37,15 @@ def enrolment(seed: int, condition: str | None = None) -> EnrolmentRecord:
     return EnrolmentRecord("s", f"person-{seed}", None, condition, seed, NOW)
 
 
-def crowd(of: StudyFile, items: list[ItemRecord], people: int) -> Iterator[list[BallotRecord]]:
-    """What each of so many people is given, one after the other, as the store counts them."""
-    drawn: Counter[str] = Counter()
+def crowd(
+    of: StudyFile, items: list[ItemRecord], people: int, conditions: Sequence[str | None] = (None,)
+) -> Iterator[list[BallotRecord]]:
+    """What each of so many people is given, one after the other, as the store counts them; the conditions in turn."""
+    drawn: Counter[tuple[str, str | None]] = Counter()
     draw = draw_survey(of, items)
-    for seed in range(people):
-        ballots = list(draw(enrolment(seed), dict(drawn)))
-        drawn.update(ballot.item_id for ballot in ballots if ballot.item_id)
+    for seed, condition in zip(range(people), itertools.cycle(conditions), strict=False):
+        ballots = list(draw(enrolment(seed, condition), dict(drawn)))
+        drawn.update((ballot.item_id, ballot.condition) for ballot in ballots if ballot.item_id)
         yield ballots
 
 
@@ -85,6 +87,24 @@ def test_every_source_stands_in_every_place_equally_often() -> None:
     assert len(places) == 9
     assert set(after.values()) == {20}
     assert len(after) == 6
+
+
+def test_every_condition_is_balanced_by_itself() -> None:
+    """Were they counted together, two conditions in turn would each have every other row of the design only."""
+    of = study(items_per_person=1, conditions=[{"name": "a"}, {"name": "b"}])
+    places = Counter(
+        (ballot.condition, slot.source, slot.position)
+        for (ballot,) in crowd(of, [item(1)], 24, ("a", "b"))
+        for slot in ballot.slots
+    )
+    assert len(places) == 18
+    assert set(places.values()) == {4}
+
+
+def test_an_item_is_counted_over_all_conditions() -> None:
+    of = study(items_per_person=1, conditions=[{"name": "a"}, {"name": "b"}])
+    drawn = Counter(ballot.item_id for (ballot,) in crowd(of, [item(n) for n in range(1, 4)], 12, ("a", "b", "b")))
+    assert set(drawn.values()) == {4}
 
 
 def test_the_same_seed_draws_the_same_and_another_one_something_else() -> None:
@@ -176,7 +196,7 @@ ARMS = [{"name": name, "persona": "listener", "model": "echo"} for name in ("alp
 
 def test_a_live_ballot_waits_for_every_arm() -> None:
     live = parse_study({"id": "l", "kind": "live", "seed": "x", "arms": ARMS}, "test")
-    ballot, answers = draw_live(live, "p", "c", "m", None)(0, 7)
+    ballot, answers = draw_live(live, "p", "c", "m", None)({}, 7)
     assert (ballot.number, ballot.conversation_id, ballot.message_id, ballot.item_id) == (7, "c", "m", None)
     assert [slot.answer_id for slot in ballot.slots] == [answer.id for answer in answers]
     assert [slot.source for slot in ballot.slots] == [answer.source for answer in answers]
@@ -188,19 +208,20 @@ def test_a_live_ballot_waits_for_every_arm() -> None:
 
 def test_live_orders_are_balanced_too() -> None:
     live = parse_study({"id": "l", "kind": "live", "seed": "x", "arms": ARMS}, "test")
-    draw = draw_live(live, "p", "c", "m", None)
-    places = Counter((slot.source, slot.position) for drawn in range(12) for slot in draw(drawn, 1)[0].slots)
-    assert set(places.values()) == {4}
+    for condition in (None, "x"):
+        draw = draw_live(live, "p", "c", "m", condition)
+        ballots = [draw({condition: drawn, "other": 5}, 1)[0] for drawn in range(12)]
+        assert set(Counter((slot.source, slot.position) for one in ballots for slot in one.slots).values()) == {4}
 
 
 def test_a_live_condition_restricts_the_arms() -> None:
     values = {"id": "l", "kind": "live", "arms": ARMS, "conditions": [{"name": "c", "sources": ["alpha", "gamma"]}]}
-    ballot, _ = draw_live(parse_study(values, "test"), "p", "c", "m", "c")(0, 1)
+    ballot, _ = draw_live(parse_study(values, "test"), "p", "c", "m", "c")({}, 1)
     assert sorted(slot.source for slot in ballot.slots) == ["alpha", "gamma"]
 
 
 def test_a_reason_for_a_slot_names_no_source() -> None:
     live = parse_study({"id": "l", "kind": "live", "arms": ARMS}, "test")
-    ballot, _ = draw_live(live, "p", "c", "m", None)(0, 1)
+    ballot, _ = draw_live(live, "p", "c", "m", None)({}, 1)
     shown = json.dumps([slot.reason for slot in ballot.slots])
     assert not any(arm["name"] in shown for arm in ARMS)

@@ -123,7 +123,7 @@ async def _talk(store: Store, studies: StudyStore, make: Make, who: str) -> None
         for source in SOURCES
     ]
 
-    def draw(_: int, number: int) -> tuple[BallotRecord, list[AnswerRecord]]:
+    def draw(_: object, number: int) -> tuple[BallotRecord, list[AnswerRecord]]:
         slots = tuple(SlotRecord(p, a.id, a.source, False) for p, a in enumerate(answers, start=1))
         return (
             BallotRecord(

@@ -116,7 +116,7 @@ class Studying:
         """Draw the ballot for a message; its answers are still to come."""
         answers = [self.answer(study, None, source, persona="kind", strategy="plain") for source in sources]
 
-        def drawn(_: int, number: int) -> tuple[BallotRecord, list[AnswerRecord]]:
+        def drawn(_: object, number: int) -> tuple[BallotRecord, list[AnswerRecord]]:
             slots = tuple(
                 SlotRecord(place, answer.id, answer.source, False, "It has not arrived yet.")
                 for place, answer in enumerate(answers, 1)

@@ -184,7 +184,7 @@ async def test_drawing_sees_everybodys_ballots(s: Studying) -> None:
 
     def balanced(enrolled: EnrolmentRecord, so_far: object) -> list[BallotRecord]:
         assert isinstance(so_far, dict)
-        seen.append(so_far.get("blind/1", 0))
+        seen.append(so_far.get(("blind/1", None), 0))
         return [s.ballot("blind", enrolled.participant_id, 1, items[0])]
 
     people = [await s.agree() for _ in range(12)]
