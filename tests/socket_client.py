@@ -284,8 +284,8 @@ class SocketPage:
         return turn
 
     async def end(self, turn: Turn, seconds: float = 30) -> Turn:
-        """Wait until the input is unlocked again, and the page knows its thread: the server tells that beside the answer,
-        and may do so after it."""
+        """Wait until the input is unlocked again, and the page knows its thread: the server tells that beside the
+        answer, and may do so after it."""
 
         def over() -> bool:
             names = [event.name for event in turn.events]
