@@ -143,7 +143,7 @@ def test_a_head_is_trained_and_used_by_commands(encoder_folder: Path, tmp_path: 
     with labels.open("w", newline="") as file:
         writer = csv.writer(file)
         writer.writerow(["seeker", "reply", *COMPONENTS])
-        for example in list(project_set())[:60]:
+        for example in list(project_set())[::40]:
             ratings = [f"{1 + 2 * example.labels[name]:g}" for name in COMPONENTS]
             writer.writerow([example.seeker, example.reply, *ratings])
     out = tmp_path / "mine"
@@ -156,7 +156,7 @@ def test_a_head_is_trained_and_used_by_commands(encoder_folder: Path, tmp_path: 
     scored = heard("score", "That must hurt.", "--head", str(out))
     assert "Empathy" in scored.stdout, scored.stderr
     measured = heard("evaluate", "--data", str(labels), "--head", str(out))
-    assert "| behavioral | 60 |" in measured.stdout, measured.stderr
+    assert "| behavioral | 30 |" in measured.stdout, measured.stderr
 
 
 def test_training_without_its_libraries_is_one_sentence(encoder_folder: Path, tmp_path: Path) -> None:
