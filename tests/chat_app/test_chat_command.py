@@ -1,6 +1,6 @@
 """`heard chat`: what it says when it cannot start, and what its log may hold.
 
-It sets up the log of its process for good, so where it comes that far it runs in one of its own.
+A taken port and a damaged model are told by a process of its own, the rest within this one.
 """
 
 import logging
@@ -9,12 +9,14 @@ import re
 import socket
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import uvicorn
 
 from chat_app.commands.chat import PortError, address_of, listen_on
-from chat_app.logs import WordlessFormatter, kind_and_place
+from chat_app.logs import CHATTY, WordlessFormatter, kind_and_place
 from chat_app.weights import Weights
 from db.engine import upgrade_sync
 from tests.commands import Done, heard
@@ -33,6 +35,24 @@ def run(folder: Path, *arguments: str, **environment: str) -> Done:
         timeout=60,
     )
     return Done(done.returncode, done.stdout, done.stderr)
+
+
+@pytest.fixture
+def here(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """`heard chat` can run in this process: it may not come so far as to serve, and the log that it sets up is put
+    back."""
+
+    async def serve(*_: object, **__: object) -> None:
+        raise AssertionError("it has started")
+
+    monkeypatch.setattr(uvicorn.Server, "serve", serve)
+    loggers = [logging.getLogger(name) for name in (None, *CHATTY)]
+    before = [(logger.handlers[:], logger.level, logger.propagate) for logger in loggers]
+    yield
+    logging.captureWarnings(False)
+    for logger, (handlers, level, propagate) in zip(loggers, before, strict=True):
+        logger.handlers[:], logger.propagate = handlers, propagate
+        logger.setLevel(level)
 
 
 def assert_one_sentence(done: Done, *said: str) -> None:
@@ -60,18 +80,20 @@ def test_an_unknown_variable_is_named(tmp_path: Path) -> None:
     assert_one_sentence(heard("chat", folder=tmp_path, HEARD_PROT="9000"), "HEARD_PROT", "HEARD_PORT")
 
 
+@pytest.mark.usefixtures("here")
 def test_a_read_only_database_is_named_at_the_start(tmp_path: Path, weights: Weights) -> None:
     path = tmp_path / "heard.db"
     upgrade_sync(f"sqlite+aiosqlite:///{path}")
     read_only = f"sqlite+aiosqlite:///file:{path}?mode=ro&uri=true"
-    done = run(tmp_path, "--port", free_port(), HEARD_DATABASE_URL=read_only)
+    done = heard("chat", "--port", free_port(), folder=tmp_path, HEARD_DATABASE_URL=read_only)
     assert_one_sentence(done, "read-only", "writable")
 
 
+@pytest.mark.usefixtures("here")
 def test_a_data_folder_that_cannot_be_used_is_named(tmp_path: Path, weights: Weights) -> None:
     (tmp_path / "file").write_text("in the way", encoding="utf-8")
     for folder in ("file", "file/below"):
-        done = run(tmp_path, "--port", free_port(), HEARD_DATA_DIR=folder)
+        done = heard("chat", "--port", free_port(), folder=tmp_path, HEARD_DATA_DIR=folder)
         assert_one_sentence(done, "data folder file", "HEARD_DATA_DIR")
 
 
