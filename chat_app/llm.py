@@ -72,7 +72,7 @@ class Models:
         self._first_token_seconds = first_token_seconds
         self._stall_seconds = stall_seconds
         self._backoff = wait_random_exponential(multiplier=backoff_seconds, max=4)
-        self._client: httpx2.AsyncClient | None = None
+        self._clients: tuple[httpx2.AsyncClient, httpx2.Client] | None = None
 
     async def __aenter__(self) -> Self:
         return self
@@ -84,9 +84,10 @@ class Models:
 
     async def aclose(self) -> None:
         """Close the connections to servers. The engine is not ours to close."""
-        client, self._client = self._client, None
-        if client is not None:
-            await client.aclose()
+        clients, self._clients = self._clients, None
+        if clients is not None:
+            await clients[0].aclose()
+            clients[1].close()
 
     async def stream(self, spec: ModelSpec, prompt: Prompt) -> AsyncGenerator[StreamItem, None]:
         """Waiting*, Delta+, Usage. Raises ModelFailure, before or after some Deltas.
@@ -172,8 +173,9 @@ class Models:
             if not key:
                 raise Fault(failures.missing_key(spec))
         timeout = httpx2.Timeout(None, connect=CONNECT_SECONDS)  # reading is under the limits of ReplyStream
-        if self._client is None:
-            self._client = httpx2.AsyncClient(timeout=timeout)
+        if self._clients is None:
+            certificates = httpx2.create_ssl_context()
+            self._clients = httpx2.AsyncClient(timeout=timeout, verify=certificates), httpx2.Client(verify=certificates)
         # OpenAI itself has renamed the bound; other servers know it by its old name.
         bound = "max_completion_tokens" if spec.base_url in (None, OPENAI_URL) else "max_tokens"
         return ChatOpenAI(
@@ -189,8 +191,10 @@ class Models:
             timeout=timeout,
             # Never reached, as ours are shorter; but only with a limit does LangChain close the connection at once.
             stream_chunk_timeout=2 * (self._first_token_seconds + self._stall_seconds),
-            http_async_client=self._client,
-            http_socket_options=(),  # concerns the sync client, which is not used
+            http_async_client=self._clients[0],
+            # Never used, but not given it would be made for every reply, which takes 50 ms for its certificates.
+            http_client=self._clients[1],
+            http_socket_options=(),  # concerns the sync client
             openai_proxy="",  # from OPENAI_PROXY it would clash with our client, which knows HTTPS_PROXY
             extra_body={**spec.sampling, bound: max_tokens},
         )
