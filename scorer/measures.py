@@ -14,10 +14,10 @@ def mse(predicted: Floats, labels: Floats) -> float:
 
 def spearman(predicted: Floats, labels: Floats) -> float:
     """Rank correlation, -1..1, ties by their mean rank; 0 where one side is constant."""
-    a, b = ranks(predicted), ranks(labels)
-    if a.std() == 0 or b.std() == 0:
-        return 0.0
-    return float(np.corrcoef(a, b)[0, 1])
+    middle = (len(labels) + 1) / 2  # the mean of the ranks, whatever ties there are
+    a, b = ranks(predicted) - middle, ranks(labels) - middle
+    spread = float((a * a).sum()) * float((b * b).sum())
+    return float((a * b).sum()) / spread**0.5 if spread else 0.0
 
 
 def auc(predicted: Floats, positive: Floats) -> float:
@@ -32,7 +32,9 @@ def auc(predicted: Floats, positive: Floats) -> float:
 
 def ranks(values: Floats) -> Floats:
     """Ranks from 1, ties by their mean."""
-    _, inverse, counts = np.unique(values, return_inverse=True, return_counts=True)
-    last = np.cumsum(counts)
-    result: Floats = (last - (counts - 1) / 2)[inverse]
+    order = np.argsort(values)  # not np.unique: it takes three times as long, and bootstraps ask very often
+    ordered = values[order]
+    ends = np.flatnonzero(np.concatenate(([True], ordered[1:] != ordered[:-1], [True])))
+    result: Floats = np.empty(len(values))
+    result[order] = np.repeat((ends[:-1] + ends[1:] + 1) / 2, ends[1:] - ends[:-1])
     return result

@@ -7,11 +7,10 @@ import tomllib
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
-from chat_app.cli import app
 from chat_app.model_files import load_models
 from chat_app.settings import Settings
+from tests.commands import heard
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -21,8 +20,7 @@ def test_every_command_in_the_readme_exists() -> None:
     named = set(re.findall(r"(?:`|^ {4})heard ((?:data |db |models |prompts |study )?[a-z]+)", README, re.MULTILINE))
     assert {"score", "check", "prompts check", "models try"} <= named
     for words in named:
-        result = CliRunner().invoke(app, [*words.split(), "--help"])
-        assert result.exit_code == 0, words
+        assert heard(*words.split(), "--help").status == 0, words
 
 
 def test_every_make_target_in_the_readme_exists() -> None:
@@ -60,7 +58,15 @@ def test_the_example_of_models_is_sound() -> None:
 
 
 @pytest.mark.parametrize(
-    "arguments", [["chat", "--port", "x"], ["score"], ["nonsense"], ["prompts", "show", "lisener"]]
+    "arguments",
+    [
+        ["chat", "--port", "x"],
+        ["score"],
+        ["nonsense"],
+        ["prompts", "show", "lisener"],
+        ["erase", "nobody"],
+        ["results"],
+    ],
 )
 def test_bad_input_ends_with_status_2_and_without_a_traceback(arguments: list[str], tmp_path: Path) -> None:
     done = subprocess.run(

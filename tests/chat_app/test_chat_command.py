@@ -1,4 +1,7 @@
-"""`heard chat`: what it says when it cannot start, and what its log may hold."""
+"""`heard chat`: what it says when it cannot start, and what its log may hold.
+
+A taken port and a damaged model are told by a process of its own, the rest within this one.
+"""
 
 import logging
 import os
@@ -6,21 +9,24 @@ import re
 import socket
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import uvicorn
 
 from chat_app.commands.chat import PortError, address_of, listen_on
-from chat_app.logs import WordlessFormatter, kind_and_place
+from chat_app.logs import CHATTY, WordlessFormatter, kind_and_place
 from chat_app.weights import Weights
 from db.engine import upgrade_sync
+from tests.commands import Done, heard
 
 COMMAND = (sys.executable, "-c", "from chat_app.cli import main; main()", "chat")
 WORDS = "words of a person"
 
 
-def run(folder: Path, *arguments: str, **environment: str) -> "subprocess.CompletedProcess[str]":
-    return subprocess.run(
+def run(folder: Path, *arguments: str, **environment: str) -> Done:
+    done = subprocess.run(
         [*COMMAND, *arguments],
         cwd=folder,
         env={**os.environ, **environment},
@@ -28,10 +34,29 @@ def run(folder: Path, *arguments: str, **environment: str) -> "subprocess.Comple
         capture_output=True,
         timeout=60,
     )
+    return Done(done.returncode, done.stdout, done.stderr)
 
 
-def assert_one_sentence(done: "subprocess.CompletedProcess[str]", *said: str) -> None:
-    assert done.returncode == 2, done.stderr
+@pytest.fixture
+def here(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """`heard chat` can run in this process: it may not come so far as to serve, and the log that it sets up is put
+    back."""
+
+    async def serve(*_: object, **__: object) -> None:
+        raise AssertionError("it has started")
+
+    monkeypatch.setattr(uvicorn.Server, "serve", serve)
+    loggers = [logging.getLogger(name) for name in (None, *CHATTY)]
+    before = [(logger.handlers[:], logger.level, logger.propagate) for logger in loggers]
+    yield
+    logging.captureWarnings(False)
+    for logger, (handlers, level, propagate) in zip(loggers, before, strict=True):
+        logger.handlers[:], logger.propagate = handlers, propagate
+        logger.setLevel(level)
+
+
+def assert_one_sentence(done: Done, *said: str) -> None:
+    assert done.status == 2, done.stderr
     assert "Traceback" not in done.stderr
     assert done.stdout == ""
     for part in said:
@@ -48,25 +73,27 @@ def test_a_taken_port_is_named_with_the_next_step(tmp_path: Path) -> None:
 
 def test_an_unknown_setting_is_named_with_the_nearest(tmp_path: Path) -> None:
     (tmp_path / "settings.toml").write_text("prot = 9000\n", encoding="utf-8")
-    assert_one_sentence(run(tmp_path), "settings.toml", '"prot"', "Did you mean port?")
+    assert_one_sentence(heard("chat", folder=tmp_path), "settings.toml", '"prot"', "Did you mean port?")
 
 
 def test_an_unknown_variable_is_named(tmp_path: Path) -> None:
-    assert_one_sentence(run(tmp_path, HEARD_PROT="9000"), "HEARD_PROT", "HEARD_PORT")
+    assert_one_sentence(heard("chat", folder=tmp_path, HEARD_PROT="9000"), "HEARD_PROT", "HEARD_PORT")
 
 
+@pytest.mark.usefixtures("here")
 def test_a_read_only_database_is_named_at_the_start(tmp_path: Path, weights: Weights) -> None:
     path = tmp_path / "heard.db"
     upgrade_sync(f"sqlite+aiosqlite:///{path}")
     read_only = f"sqlite+aiosqlite:///file:{path}?mode=ro&uri=true"
-    done = run(tmp_path, "--port", free_port(), HEARD_DATABASE_URL=read_only)
+    done = heard("chat", "--port", free_port(), folder=tmp_path, HEARD_DATABASE_URL=read_only)
     assert_one_sentence(done, "read-only", "writable")
 
 
+@pytest.mark.usefixtures("here")
 def test_a_data_folder_that_cannot_be_used_is_named(tmp_path: Path, weights: Weights) -> None:
     (tmp_path / "file").write_text("in the way", encoding="utf-8")
     for folder in ("file", "file/below"):
-        done = run(tmp_path, "--port", free_port(), HEARD_DATA_DIR=folder)
+        done = heard("chat", "--port", free_port(), folder=tmp_path, HEARD_DATA_DIR=folder)
         assert_one_sentence(done, "data folder file", "HEARD_DATA_DIR")
 
 
@@ -83,7 +110,7 @@ def test_a_damaged_model_file_is_named(tmp_path: Path, weights: Weights) -> None
     (tmp_path / "cache" / weights.chat_model.name).write_bytes(b"GGUF, or not")
     offline = {"PIP_INDEX_URL": "http://127.0.0.1:9/", "PIP_NO_INDEX": "1", "PIP_RETRIES": "0"}
     done = run(tmp_path, "--port", free_port(), HEARD_CACHE_DIR=str(tmp_path / "cache"), **offline)
-    assert (done.returncode, "Traceback" in done.stderr) == (2, False), done.stderr
+    assert (done.status, "Traceback" in done.stderr) == (2, False), done.stderr
 
 
 def free_port() -> str:
@@ -93,7 +120,7 @@ def free_port() -> str:
 
 @pytest.mark.parametrize("port", ["0", "65536", "x"])
 def test_an_impossible_port_is_refused(tmp_path: Path, port: str) -> None:
-    assert_one_sentence(run(tmp_path, "--port", port), "--port")
+    assert_one_sentence(heard("chat", "--port", port, folder=tmp_path), "--port")
 
 
 @pytest.mark.parametrize("host", ["no.such.host.invalid", "not a host", "203.0.113.7"])

@@ -7,13 +7,12 @@ import sqlite3
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner, Result
 
-from chat_app.commands.data import app
 from chat_app.element_files import ElementFiles
 from db.engine import create_engine, upgrade
 from db.records import ConsentRecord
 from db.store import Store
+from tests.commands import heard
 from tests.db.conftest import Make
 from tests.db.processes import holding
 
@@ -30,16 +29,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def run(*arguments: str) -> Result:
-    return CliRunner().invoke(app, list(arguments))
-
-
 def refused(*arguments: str) -> str:
-    """The sentence of a command that is refused with exit status 2, as `chat_app.cli.main` shows it."""
-    result = run(*arguments)
-    assert getattr(result.exception, "exit_status", None) == 2, result.exception
-    sentence = str(result.exception)
-    assert "\n" not in sentence
+    """The sentence of a command that is refused with exit status 2."""
+    sentence = heard(*arguments).sentence
     assert WORDS not in sentence
     return sentence
 
@@ -65,9 +57,9 @@ def fill(folder: Path) -> str:
 
 def test_upgrade_makes_the_database_and_may_be_repeated(folder: Path) -> None:
     for _ in range(2):
-        result = run("db", "upgrade")
-        assert result.exit_code == 0
-        assert "up to date" in result.output
+        result = heard("db", "upgrade")
+        assert result.status == 0
+        assert "up to date" in result.stdout
     connection = sqlite3.connect(folder / "var" / "heard.db")
     assert connection.execute("SELECT count(*) FROM participant").fetchone() == (0,)
     connection.close()
@@ -81,12 +73,12 @@ def test_upgrade_does_not_show_a_password(monkeypatch: pytest.MonkeyPatch) -> No
 def test_export_to_a_file_and_to_the_terminal(folder: Path) -> None:
     thread = fill(folder)
     out = folder / "me.json"
-    assert run("data", "person", PERSON, "--out", str(out)).exit_code == 0
+    assert heard("data", "person", PERSON, "--out", str(out)).status == 0
     assert out.stat().st_mode & 0o077 == 0
     stored = json.loads(out.read_text(encoding="utf-8"))
     assert stored["conversations"][0]["id"] == thread
     assert stored["conversations"][0]["messages"][0]["text"] == WORDS
-    shown = json.loads(run("data", "person", PERSON).output)
+    shown = json.loads(heard("data", "person", PERSON).stdout)
     assert shown | {"exported_at": ""} == stored | {"exported_at": ""}
 
 
@@ -102,9 +94,9 @@ def test_erase_takes_rows_and_files(folder: Path) -> None:
     thread = fill(folder)
     assert "--yes" in refused("erase", PERSON)
     assert (folder / "var" / "elements" / thread).exists()
-    result = run("erase", PERSON, "--yes")
-    assert result.exit_code == 0
-    counts = {line.split()[0]: int(line.split()[1]) for line in result.output.splitlines()}
+    result = heard("erase", PERSON, "--yes")
+    assert result.status == 0
+    counts = {line.split()[0]: int(line.split()[1]) for line in result.stdout.splitlines()}
     assert (counts["message"], counts["participant"], counts["files"], counts["threads"]) == (1, 1, 1, 0)
     left = [item for item in (folder / "var").rglob("*") if item.is_file() and WORDS.encode() in item.read_bytes()]
     assert left == []
@@ -115,7 +107,7 @@ def test_a_locked_database_is_named(folder: Path) -> None:
     fill(folder)
     with holding(folder / "var" / "heard.db"):
         assert "busy" in refused("erase", PERSON, "--yes")
-    assert run("erase", PERSON, "--yes").exit_code == 0
+    assert heard("erase", PERSON, "--yes").status == 0
 
 
 FORMULAS = ("=1+1", "+1", "-1", "@SUM(A1)", "\t=1", " =1", "\r=1", "\n+1", "＝1+1", "'=1", "'quoted'")
@@ -143,7 +135,7 @@ def flag_some(folder: Path, texts: tuple[str, ...]) -> None:
 def test_flags_as_csv_hold_no_formula_and_lose_nothing(folder: Path) -> None:
     flag_some(folder, FORMULAS + HARMLESS)
     out = folder / "flags.csv"
-    assert run("data", "flags", "--csv", "--out", str(out)).exit_code == 0
+    assert heard("data", "flags", "--csv", "--out", str(out)).status == 0
     assert out.stat().st_mode & 0o077 == 0
     with out.open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
@@ -154,16 +146,16 @@ def test_flags_as_csv_hold_no_formula_and_lose_nothing(folder: Path) -> None:
         assert (row["status"], row["empathy"], row["head_name"]) == ("scored", "2.0000", "default")
     assert {row["reply"].removeprefix("'") for row in rows} == {*FORMULAS, *HARMLESS}
     assert {row["reply"] for row in rows} == {*(f"'{text}" for text in FORMULAS), *HARMLESS}
-    assert run("data", "flags", "--csv").output.splitlines()[0] == ",".join(f'"{name}"' for name in rows[0])
+    assert heard("data", "flags", "--csv").stdout.splitlines()[0] == ",".join(f'"{name}"' for name in rows[0])
 
 
 def test_flags_as_json_lines_are_as_they_were_written(folder: Path) -> None:
     flag_some(folder, FORMULAS)
-    lines = [json.loads(line) for line in run("data", "flags").output.splitlines()]
+    lines = [json.loads(line) for line in heard("data", "flags").stdout.splitlines()]
     assert {line["note"] for line in lines} == set(FORMULAS)
     assert {line["cognitive"] for line in lines} == {1.5}
 
 
 def test_no_flags_give_a_header_alone_and_a_bad_file_a_sentence(folder: Path) -> None:
-    assert len(run("data", "flags", "--csv").output.splitlines()) == 1
+    assert len(heard("data", "flags", "--csv").stdout.splitlines()) == 1
     assert "Choose another file" in refused("data", "flags", "--csv", "--out", str(folder / "no" / "flags.csv"))

@@ -1,4 +1,4 @@
-"""`heard models`, as a person runs it: a process of its own."""
+"""`heard models`, as a person runs it; what streams, in a process of its own."""
 
 import os
 import subprocess
@@ -8,67 +8,60 @@ from pathlib import Path
 import pytest
 
 from tests import servers
+from tests.commands import Done, heard
 from tests.servers import ScriptedServer
 
 ROOT = Path(__file__).parents[2]
 
 
-def heard(folder: Path, *arguments: str, **environment: str) -> "subprocess.CompletedProcess[str]":
+def models(folder: Path, *arguments: str, **environment: str) -> Done:
     """Run `heard models ...` in `folder`."""
-    return subprocess.run(
-        [sys.executable, "-c", "from chat_app.cli import main; main()", "models", *arguments],
-        cwd=folder,
-        env=os.environ | {"PYTHONPATH": str(ROOT)} | environment,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
-
-
-def one_sentence(done: "subprocess.CompletedProcess[str]") -> str:
-    """The only line on standard error of a command that refused."""
-    assert done.returncode == 2, done.stderr
-    assert "Traceback" not in done.stderr
-    (line,) = done.stderr.strip().splitlines()
-    return line
+    return heard("models", *arguments, folder=folder, **environment)
 
 
 def test_list_shows_what_is_missing(tmp_path: Path) -> None:
     (tmp_path / "models.toml").write_text('qwen = { provider = "openai", model = "q", key_env = "QWEN_KEY" }')
-    done = heard(tmp_path, "list", HEARD_CACHE_DIR=str(tmp_path / "cache"))
-    assert done.returncode == 0, done.stderr
+    done = models(tmp_path, "list", HEARD_CACHE_DIR=str(tmp_path / "cache"))
+    assert done.status == 0, done.stderr
     smollm2, echo, qwen = done.stdout.splitlines()
     assert "needs `heard models fetch`" in smollm2
     assert "(default)" in smollm2
     assert "ready" in echo
     assert "needs its key in QWEN_KEY" in qwen
-    done = heard(tmp_path, "list", HEARD_CACHE_DIR=str(tmp_path / "cache"), QWEN_KEY="k")
+    done = models(tmp_path, "list", HEARD_CACHE_DIR=str(tmp_path / "cache"), QWEN_KEY="k")
     assert "ready" in done.stdout.splitlines()[2]
 
 
 @pytest.mark.parametrize("arguments", [("list",), ("try", "echo", "Hi")])
 def test_a_bad_file_is_one_sentence(tmp_path: Path, arguments: tuple[str, ...]) -> None:
     (tmp_path / "models.toml").write_text('qwen = { provider = "openai", modle = "q" }')
-    assert 'unknown key "modle". Did you mean model?' in one_sentence(heard(tmp_path, *arguments))
+    assert 'unknown key "modle". Did you mean model?' in models(tmp_path, *arguments).sentence
 
 
 def test_try_streams_to_standard_output(tmp_path: Path) -> None:
-    done = heard(tmp_path, "try", "echo", "the sea")
+    done = subprocess.run(
+        [sys.executable, "-c", "from chat_app.cli import main; main()", "models", "try", "echo", "the sea"],
+        cwd=tmp_path,
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
     assert done.stdout == "I hear you say: the sea\n"
     assert "First token after" in done.stderr
 
 
 def test_try_with_a_wrong_name_or_no_text(tmp_path: Path) -> None:
-    assert 'No model "smolm2". Did you mean smollm2?' in one_sentence(heard(tmp_path, "try", "smolm2", "Hi"))
-    assert "The text is empty" in one_sentence(heard(tmp_path, "try", "echo", " "))
+    assert 'No model "smolm2". Did you mean smollm2?' in models(tmp_path, "try", "smolm2", "Hi").sentence
+    assert "The text is empty" in models(tmp_path, "try", "echo", " ").sentence
 
 
 def test_try_tells_a_servers_fault_in_one_sentence(tmp_path: Path) -> None:
     with ScriptedServer(servers.refusal(401, "zebra")) as server:
         entry = f'provider = "openai", model = "m", base_url = "{server.base_url}", key_env = "MY_KEY"'
         (tmp_path / "models.toml").write_text(f"mine = {{ {entry} }}")
-        said = one_sentence(heard(tmp_path, "try", "mine", "Hi", MY_KEY="sk-secret"))
+        said = models(tmp_path, "try", "mine", "Hi", MY_KEY="sk-secret").sentence
         assert "refused the key. Check the key in the environment variable MY_KEY" in said
         assert "zebra" not in said
         assert "sk-secret" not in said

@@ -6,10 +6,9 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
-from typer.testing import CliRunner, Result
 
-from chat_app.commands.results import app
 from db.engine import create_engine, upgrade
+from tests.commands import Done, heard
 from tests.voters import Cast, put
 
 NAMES = ("ann & co", "[bold]ben", "人間")
@@ -23,8 +22,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def run(*arguments: str) -> Result:
-    return CliRunner().invoke(app, list(arguments))
+def run(*arguments: str) -> Done:
+    return heard("results", *arguments)
 
 
 def fill(casts: list[Cast]) -> None:
@@ -44,9 +43,9 @@ VOTES = [Cast(n, NAMES[n % 3 :] + NAMES[: n % 3], most=1 + n % 2, least=3, condi
 def test_tables_json_and_pictures_say_the_same(folder: Path) -> None:
     fill([*VOTES, Cast(1, NAMES, most=1, least=2, leaks=(1,), item=2)])
     shown = run("warm")
-    assert shown.exit_code == 0, shown.exception
+    assert shown.status == 0, shown.stderr
     for words in (*NAMES, "50.0%", "All rows", "An answer on the ballot gave its"):
-        assert words in shown.output
+        assert words in shown.stdout
     read = json.loads(run("warm", "--json", "--pictures", "figures").stdout.split("\nPictures")[0])
     assert (read["counted"]["rows"], read["counted"]["kept"], read["counted"]["leaks"]) == (13, 12, 1)
     assert sum(one["most"]["count"] for one in read["shares"]) == 12
@@ -64,9 +63,7 @@ def test_faults_are_sentences(folder: Path) -> None:
         (["warm", "--condition", "y"], "There are: x."),
         (["warm", "--pictures", "file/below"], "Cannot write the pictures"),
     ):
-        result = run(*arguments)
-        assert getattr(result.exception, "exit_status", None) == 2, result.exception
-        assert words in str(result.exception)
+        assert words in run(*arguments).sentence
         if words.startswith("no study"):
             fill(VOTES)
             (folder / "file").write_text("")

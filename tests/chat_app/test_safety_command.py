@@ -6,18 +6,17 @@ import sys
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
-from chat_app.commands.check import app
 from chat_app.safety_measure import MeasureError, load_cases, report
+from tests.commands import heard
 
 ROOT = Path(__file__).parents[2]
-RUN = [sys.executable, "-c", "from chat_app.commands.check import app; app()"]
+RUN = [sys.executable, "-c", "from chat_app.cli import main; main()", "check"]
 
 
 def run(*arguments: str, text: str = "") -> tuple[int, str, str]:
-    result = CliRunner().invoke(app, list(arguments), input=text)
-    return result.exit_code, result.stdout, result.stderr
+    done = heard("check", *arguments, stdin=text.encode())
+    return done.status, done.stdout, done.stderr
 
 
 def test_one_text() -> None:
@@ -66,9 +65,9 @@ def test_a_bad_line_is_named_and_the_run_goes_on(line: str, who: str | None, fau
 
 def test_bytes_that_are_no_utf8_and_lone_surrogates() -> None:
     source = b'\xff\xfe\n{"id": 1, "text": "\\ud800 I want to die"}\n'
-    done = subprocess.run([*RUN, "--jsonl"], input=source, capture_output=True, cwd=ROOT, timeout=60, check=False)
+    done = heard("check", "--jsonl", stdin=source)
     first, second = (json.loads(row) for row in done.stdout.splitlines())
-    assert done.returncode == 2
+    assert done.status == 2
     assert "UTF-8" in first["error"]
     assert second["crisis"] is True
 

@@ -1,7 +1,6 @@
 """`heard study` on a real database and a real server that plays the model; what is cut off, as a process of its own."""
 
 import json
-import logging
 import os
 import signal
 import sqlite3
@@ -14,11 +13,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner, Result
 
-from chat_app.cli import app
 from chat_app.weights import Weights
-from tests import servers
+from tests import commands, servers
+from tests.commands import Done
 from tests.servers import ScriptedServer
 
 ROOT = Path(__file__).parents[2]
@@ -69,26 +67,16 @@ def environment() -> dict[str, str]:
     return os.environ | {"PYTHONPATH": str(ROOT), "HEARD_SAVE_SECONDS": "5"}
 
 
-def heard(folder: Path, *arguments: str | Path, code: int = 0) -> Result:
-    """Run `heard study ...` in `folder`, within this process: a process of its own takes seconds to start."""
-    before = Path.cwd()
-    level = logging.getLogger("chat_app").level
-    os.chdir(folder)
-    try:
-        result = CliRunner().invoke(app, ["study", *map(str, arguments)])
-    finally:
-        os.chdir(before)
-        logging.getLogger("chat_app").setLevel(level)
-    status = getattr(result.exception, "exit_status", result.exit_code)
-    assert status == code, (result.output, result.exception)
-    return result
+def heard(folder: Path, *arguments: str | Path, code: int = 0) -> Done:
+    """Run `heard study ...` in `folder`."""
+    done = commands.heard("study", *arguments, folder=folder)
+    assert done.status == code, (done.stdout, done.stderr)
+    return done
 
 
 def refused(folder: Path, *arguments: str | Path) -> str:
     """The one sentence of a command that is refused."""
-    sentence = str(heard(folder, *arguments, code=2).exception)
-    assert "\n" not in sentence
-    return sentence
+    return heard(folder, *arguments, code=2).sentence
 
 
 def rows(folder: Path, query: str) -> list[tuple[Any, ...]]:

@@ -6,11 +6,10 @@ from pathlib import Path
 
 import pytest
 from pydantic import BaseModel
-from typer.testing import CliRunner
 
-from chat_app.cli import app
 from chat_app.study_file import Arm, Condition, StudyFile, read_study_file
 from chat_app.study_items import read_items, read_questions
+from tests.commands import heard
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGE = (DOCS / "studies.md").read_text(encoding="utf-8")
@@ -40,7 +39,7 @@ def test_every_command_on_the_page_exists() -> None:
     named = set(re.findall(r"(?:`|^ {4,8})heard ((?:study |models )?[a-z]+)", PAGE, re.MULTILINE))
     assert {"study import", "study generate", "study status", "chat"} <= named
     for words in named:
-        assert CliRunner().invoke(app, [*words.split(), "--help"]).exit_code == 0, words
+        assert heard(*words.split(), "--help").status == 0, words
 
 
 def test_every_link_on_the_page_leads_somewhere() -> None:

@@ -11,9 +11,7 @@ from typing import Any
 
 import pyarrow.parquet
 import pytest
-from typer.testing import CliRunner
 
-from chat_app.commands.export import app
 from db.engine import create_engine
 from db.records import ConsentRecord
 from db.store import Store
@@ -30,6 +28,7 @@ from db.study_records import (
     VoteRecord,
 )
 from db.study_store import StudyStore
+from tests.commands import heard
 from tests.db.conftest import Make
 
 HOSTILE = (
@@ -144,17 +143,17 @@ async def _talk(store: Store, studies: StudyStore, make: Make, who: str) -> None
 
 def run(url: str, *arguments: str | Path, status: int = 0) -> str:
     """The command, in this process; gives what it says, or the sentence it is refused with."""
-    result = CliRunner(env=environment(url)).invoke(app, [str(argument) for argument in arguments])
-    if status:
-        assert getattr(result.exception, "exit_status", None) == status, result.exception
-        return str(result.exception)
-    if result.exception:
-        raise result.exception
-    return result.output
+    done = heard("export", *arguments, **_variables(url))
+    assert done.status == status, done.stderr
+    return done.sentence if status else done.stdout
 
 
 def environment(url: str) -> dict[str, str]:
-    return {**os.environ, "HEARD_DATABASE_URL": url, "HEARD_DATA_DIR": "/nonexistent"}
+    return {**os.environ, **_variables(url)}
+
+
+def _variables(url: str) -> dict[str, str]:
+    return {"HEARD_DATABASE_URL": url, "HEARD_DATA_DIR": "/nonexistent"}
 
 
 def read_csv(path: Path) -> list[dict[str, str]]:

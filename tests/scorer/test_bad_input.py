@@ -13,7 +13,8 @@ from safetensors.numpy import load_file, save_file
 
 from scorer.records import COMPONENTS, ScoreStatus
 from scorer.score import HEADS, Scorer
-from tests.scorer.test_commands import heard, jsonl
+from tests.commands import heard
+from tests.scorer.test_commands import jsonl
 
 HEADER = ",".join(["reply", *COMPONENTS])
 ROWS = [f"I hear you and I am sorry about number {n}.,1,2,{1 + n % 3}" for n in range(12)]
@@ -64,9 +65,9 @@ def test_a_bad_head_folder(
     shutil.copytree(HEADS / "default", folder)
     damage(folder)
     done = heard(command, "That is hard.", "--head", str(folder))
-    assert done.returncode == 2
-    assert done.stdout == b""
-    assert said in done.stderr.decode()
+    assert done.status == 2
+    assert done.stdout == ""
+    assert said in done.stderr
     assert len(done.stderr.splitlines()) == 1
 
 
@@ -87,9 +88,9 @@ def test_a_bad_file_of_ratings(tmp_path: Path, command: str, raw: bytes, said: s
     path.write_bytes(raw)
     out = ["--out", str(tmp_path / "mine")] if command == "train" else []
     done = heard(command, "--data", str(path), *out)
-    assert done.returncode == 2
-    assert said in done.stderr.decode()
-    assert b"Traceback" not in done.stderr
+    assert done.status == 2
+    assert said in done.stderr
+    assert "Traceback" not in done.stderr
     assert not (tmp_path / "mine").exists()
 
 
@@ -99,8 +100,8 @@ def test_bad_rows_are_told_and_the_head_is_trained_on_the_others(encoder_folder:
     rows = [HEADER, *ROWS[:6], "Nonsense,1,2", "“I’m here”,9,2,3", '"Take\ncare.",1,2,3', *ROWS[6:], ",1,2,3"]
     path.write_bytes("\r\n".join(rows).encode("cp1252"))
     done = heard("train", "--data", str(path), "--out", str(out), "--cache", str(tmp_path / "cache"))
-    said = done.stderr.decode()
-    assert done.returncode == 0, said
+    said = done.stderr
+    assert done.status == 0, said
     assert "13 of 16 rows can be used, read as Windows-1252." in said
     for reason in ("line 8: this row has 3 cells", 'line 9: cognitive is "9"', "line 18: this reply cannot be scored"):
         assert reason in said
@@ -112,9 +113,9 @@ def test_too_few_good_rows_still_tell_the_bad_ones(tmp_path: Path) -> None:
     path = tmp_path / "labels.csv"
     path.write_text("\n".join([HEADER, *ROWS[:3], "I hear you.,1,2,30"]))
     done = heard("train", "--data", str(path), "--out", str(tmp_path / "mine"))
-    assert done.returncode == 2
-    assert 'line 5: behavioral is "30"' in done.stderr.decode()
-    assert "at least 5 are needed" in done.stderr.decode()
+    assert done.status == 2
+    assert 'line 5: behavioral is "30"' in done.stderr
+    assert "at least 5 are needed" in done.stderr
 
 
 MONSTERS = {
@@ -150,8 +151,8 @@ def test_monstrous_lines_are_answered_and_the_rest_goes_on(encoder_folder: Path)
     )
     done = heard("score", "--jsonl", stdin=lines)
     rows = [json.loads(line) for line in done.stdout.splitlines()]
-    assert done.returncode == 2
-    assert f"2 line(s) could not be read ({len(MONSTERS) + 1}, {len(MONSTERS) + 3})".encode() in done.stderr
+    assert done.status == 2
+    assert f"2 line(s) could not be read ({len(MONSTERS) + 1}, {len(MONSTERS) + 3})" in done.stderr
     assert [row["id"] for row in rows] == [*MONSTERS, None, 2, None, 3]
     assert [row["status"] for row in rows[-4:]] == ["error", "scored", "error", "scored"]
     assert all(row["status"] in ("too_long", "unreadable", "not_english") for row in rows[:-4])

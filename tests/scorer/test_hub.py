@@ -102,7 +102,7 @@ def python(
     )  # fmt: skip
 
 
-def write_labels(path: Path, every: int = 14) -> Path:
+def write_labels(path: Path, every: int = 40) -> Path:
     with path.open("w", newline="") as file:
         writer = csv.writer(file)
         writer.writerow(["seeker", "reply", *COMPONENTS])

@@ -15,7 +15,8 @@ from chat_app.commands.perturb import from_csv, from_json_lines, render, table
 from scorer.errors import ScorerError
 from scorer.perturb import DISGUISES, STUDY
 from scorer.sensitivity import changes, summarise
-from tests.scorer.test_commands import COMMANDS, heard, jsonl
+from tests.commands import heard
+from tests.scorer.test_commands import COMMANDS, jsonl
 from tests.scorer.test_perturb import KINDS, ByLength
 
 REPLY = "I'm so sorry that your flight was cancelled. You must be tired. What do you need most?"
@@ -23,8 +24,8 @@ REPLY = "I'm so sorry that your flight was cancelled. You must be tired. What do
 
 def test_one_reply_gets_the_studys_table(encoder_folder: Path) -> None:
     done = heard("perturb", REPLY, "--seeker", "My flight was cancelled.")
-    out = done.stdout.decode()
-    assert done.returncode == 0, done.stderr.decode()
+    out = done.stdout
+    assert done.status == 0, done.stderr
     head, original, text = out.splitlines()[:3]
     assert head.split() == ["Cognitive", "Emotional", "Behavioral", "Empathy"]
     assert len(re.findall(r"[1-3]\.\d\d", original)) == 4
@@ -39,8 +40,8 @@ def test_one_reply_gets_the_studys_table(encoder_folder: Path) -> None:
 
 def test_a_reply_without_a_score_says_why(encoder_folder: Path) -> None:
     done = heard("perturb", "Lo siento mucho, de verdad.")
-    assert done.returncode == 0
-    assert done.stdout.decode().startswith("Not scored, so there is no change to show. Only English")
+    assert done.status == 0
+    assert done.stdout.startswith("Not scored, so there is no change to show. Only English")
 
 
 def test_json_lines_give_the_means_and_name_bad_lines(encoder_folder: Path) -> None:
@@ -49,8 +50,8 @@ def test_json_lines_give_the_means_and_name_bad_lines(encoder_folder: Path) -> N
         {"id": 3, "reply": "no te preocupes"}, {"id": 4, "reply": 5},
     )  # fmt: skip
     done = heard("perturb", "--jsonl", stdin=lines)
-    out, said = done.stdout.decode(), done.stderr.decode()
-    assert done.returncode == 2
+    out, said = done.stdout, done.stderr
+    assert done.status == 2
     assert "line 2: The line is not JSON" in said
     assert 'line 6: "reply" is missing' in said
     assert "2 line(s) could not be read; the table is of the others." in said
@@ -65,8 +66,8 @@ def test_json_lines_give_the_means_and_name_bad_lines(encoder_folder: Path) -> N
 def test_a_csv_works_too_and_disguises_can_be_asked_for(encoder_folder: Path) -> None:
     rows = f'reply,seeker,cognitive,emotional,behavioral\n"{REPLY}",,1,2,3\n"That is\nhard.",My cat died.,,,\n'
     done = heard("perturb", "--csv", "--disguises", stdin=rows.encode())
-    assert done.returncode == 0, done.stderr.decode()
-    assert all(f"| {kind} | 2 of 2 |" in done.stdout.decode() for kind in DISGUISES if kind not in ("misspelling",))
+    assert done.status == 0, done.stderr
+    assert all(f"| {kind} | 2 of 2 |" in done.stdout for kind in DISGUISES if kind not in ("misspelling",))
 
 
 @pytest.mark.parametrize(
@@ -85,9 +86,9 @@ def test_a_csv_works_too_and_disguises_can_be_asked_for(encoder_folder: Path) ->
 )
 def test_bad_input_is_a_sentence_and_status_2(arguments: list[str], stdin: bytes, said: str) -> None:
     done = heard(*arguments, stdin=stdin)
-    assert done.returncode == 2
-    assert said in done.stderr.decode()
-    assert b"Traceback" not in done.stderr
+    assert done.status == 2
+    assert said in done.stderr
+    assert "Traceback" not in done.stderr
 
 
 def test_a_person_who_forgets_the_file_is_told_and_one_who_watches_sees_a_bar(encoder_folder: Path) -> None:

@@ -1,9 +1,6 @@
 """The founding study's protocol: what is drawn, what it trains, what it measures on, and its command, end to end."""
 
 import csv
-import os
-import subprocess
-import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -22,8 +19,9 @@ from scorer.protocol import FEWEST_OTHERS, SEEDS, split
 from scorer.records import COMPONENTS
 from scorer.score import Scorer
 from scorer.train import one_thread
+from tests import commands
+from tests.commands import Done
 
-HEARD = "from chat_app.cli import main; main()"
 EXAMPLES = list(project_set())
 
 
@@ -39,15 +37,12 @@ def write_labels(path: Path, examples: Sequence[Example], blank: int = 0) -> Pat
 
 
 @pytest.fixture
-def heard(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
-    """The command in a process of its own, with a cache of its own."""
+def heard(tmp_path: Path) -> Callable[..., Done]:
+    """The command, with a cache of its own."""
 
-    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+    def run(*arguments: str) -> Done:
         cache = ["--cache", str(tmp_path / "states")] if arguments[0] == "train" else []
-        return subprocess.run(
-            [sys.executable, "-c", HEARD, *arguments, *cache],
-            capture_output=True, text=True, timeout=240, check=False, env={**os.environ, "COLUMNS": "200"},
-        )  # fmt: skip
+        return commands.heard(*arguments, *cache)
 
     return run
 
@@ -118,12 +113,12 @@ def test_every_epoch_is_told_and_the_seed_decides() -> None:
 
 @pytest.mark.slow
 def test_the_command_writes_a_head_that_rates_as_it_was_trained(
-    encoder_folder: Path, tmp_path: Path, heard: Callable[..., subprocess.CompletedProcess[str]]
+    encoder_folder: Path, tmp_path: Path, heard: Callable[..., Done]
 ) -> None:
     labels, out = write_labels(tmp_path / "labels.csv", EXAMPLES[:180], blank=7), tmp_path / "study"
     arguments = ["train", "--protocol", "paper", "--data", str(labels), "--seed", "7", "--out"]
     done = heard(*arguments, str(out))
-    assert done.returncode == 0, done.stderr
+    assert done.status == 0, done.stderr
     assert "Seeds 7 to 11: each draws 100 of 173 replies" in done.stdout
     assert "0.3525" in done.stdout
     table = [line.split("|")[1:-1] for line in done.stdout.splitlines() if line.startswith("| ")]
@@ -165,7 +160,7 @@ def test_the_command_writes_a_head_that_rates_as_it_was_trained(
 
 @pytest.mark.slow
 def test_epitome_levels_are_ratings_and_a_bare_hundred_is_enough(
-    encoder_folder: Path, tmp_path: Path, heard: Callable[..., subprocess.CompletedProcess[str]]
+    encoder_folder: Path, tmp_path: Path, heard: Callable[..., Done]
 ) -> None:
     mechanisms = {"interpretations": "cognitive", "emotional-reactions": "emotional", "explorations": "behavioral"}
     for name, component in mechanisms.items():
@@ -183,7 +178,7 @@ def test_epitome_levels_are_ratings_and_a_bare_hundred_is_enough(
     assert table.targets[0] == pytest.approx(expected)
     out = tmp_path / "study"
     done = heard("train", "--protocol", "paper", "--shared", str(tmp_path), "--out", str(out))
-    assert done.returncode == 0, done.stderr
+    assert done.status == 0, done.stderr
     assert "5 folds of the hundred" in done.stdout
     card = (out / "CARD.md").read_text()
     assert "research only" in card
@@ -207,7 +202,7 @@ HEADER = ",".join(["seeker", "reply", *COMPONENTS])
 )
 def test_bad_input_is_one_sentence_and_status_2(
     tmp_path: Path,
-    heard: Callable[..., subprocess.CompletedProcess[str]],
+    heard: Callable[..., Done],
     encoder_folder: Path,
     text: str | None,
     more: tuple[str, ...],
@@ -217,22 +212,20 @@ def test_bad_input_is_one_sentence_and_status_2(
     if text not in (None, "enough"):
         labels.write_text(text)
     done = heard("train", "--protocol", "paper", "--data", str(labels), "--out", str(tmp_path / "out"), *more)
-    assert done.returncode == 2
+    assert done.status == 2
     assert said in done.stderr
     assert "Traceback" not in done.stderr
     assert not (tmp_path / "out").exists()
 
 
-def test_sources_and_seeds_that_do_not_fit_are_refused(
-    tmp_path: Path, heard: Callable[..., subprocess.CompletedProcess[str]]
-) -> None:
+def test_sources_and_seeds_that_do_not_fit_are_refused(tmp_path: Path, heard: Callable[..., Done]) -> None:
     for arguments, said in (
         (["--shared", str(tmp_path), "--protocol", "paper"], "cannot be read"),
         (["--protocol", "paper"], "--data labels.csv"),
         (["--data", "labels.csv", "--seed", "1"], "--protocol paper"),
     ):
         done = heard("train", "--out", str(tmp_path / "out"), *arguments)
-        assert done.returncode == 2
+        assert done.status == 2
         assert said in done.stderr
         assert "Traceback" not in done.stderr
 
