@@ -39,7 +39,7 @@ test: $(VENV)/.dev ## linter, type checker, every test
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
-	@$(BIN)/python -m pytest -n 2 --dist loadfile $(ARGS)
+	@$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder $(ARGS)
 
 bench: $(VENV)/.dev ## speed, memory and crisis-check figures, as ratios within one run
 	@$(BIN)/python -m tests.bench $(ARGS)

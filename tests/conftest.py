@@ -8,6 +8,17 @@ from chat_app.settings import Settings
 from chat_app.weights import Weights, ensure_weights
 from db.engine import upgrade_sync
 
+LONGEST = (
+    "chat_app/test_browser.py",
+    "chat_app/test_study_command.py",
+    "chat_app/test_ballot_browser.py",
+    "chat_app/test_survey_browser.py",
+    "scorer/test_hub.py",
+    "scorer/test_commands.py",
+    "chat_app/test_ballot_socket.py",
+    "scorer/test_train.py",
+)
+"""Files that take half a minute and more. They come first, or one worker would be left alone with one in the end."""
 SLOW = "a slow study of training: `make test ARGS=--slow` runs it too"
 
 
@@ -17,7 +28,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Skip what is marked slow, and say why."""
+    """Skip what is marked slow, and say why; put the longest files first."""
+    root = Path(__file__).parent
+    places = {root / name: place for place, name in enumerate(LONGEST)}
+    items.sort(key=lambda item: places.get(item.path, len(places)))
     if not config.getoption("--slow"):
         for item in items:
             if item.get_closest_marker("slow"):

@@ -13,6 +13,8 @@ from pathlib import Path
 import pytest
 import yaml
 
+from tests.conftest import LONGEST
+
 ROOT = Path(__file__).parents[1]
 ROOMS = ("chat_app", "scorer", "prompts", "db")
 LARGEST = 1_500_000
@@ -159,3 +161,7 @@ def test_every_library_is_pinned() -> None:
             for top in {name.split(".")[0] for name in names} - sys.stdlib_module_names - set(ROOMS):
                 packages = {owner.lower().replace("_", "-") for owner in owners.get(top, [])}
                 assert packages & pinned, f"{_name(path)} imports {top} ({', '.join(packages)}), which is not pinned"
+
+
+def test_the_longest_files_are_there() -> None:
+    assert [name for name in LONGEST if not (ROOT / "tests" / name).is_file()] == []
