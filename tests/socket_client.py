@@ -231,6 +231,7 @@ class SocketPage:
             auth=auth,
             socketio_path="/chat/ws/socket.io",
             transports=["websocket"],
+            wait_timeout=20,  # as a browser's client waits; this one's own default is a second
         )
         start = len(self.events)
         await self._client.emit("connection_successful")
