@@ -1,8 +1,8 @@
 """Blind votes: from click to acknowledgement with fifty voters while replies stream, and what kill -9 takes away.
 
 The server is the whole `heard chat`. Beside the voters CHATS people talk without pause to a model that writes twenty
-words a second over HTTP, so that replies stream, are scored and are stored in the same process. The voters and that
-model run in this process, whose own time is in the figures too.
+words a second over HTTP, so that replies stream, are scored and are stored in the same process. Those people and their
+model have a process of their own; the voters run in this one, whose own time is in the figures too.
 """
 
 import asyncio
@@ -11,7 +11,10 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from multiprocessing import get_context
+from multiprocessing.connection import Connection
 from pathlib import Path
+from typing import Any
 
 import httpx
 
@@ -65,16 +68,16 @@ def _server() -> Iterator[str]:
 
 
 async def _crowd(name: str, url: str) -> list[Row]:
-    with (
-        ScriptedServer(reply(WORDS, pause=0.05)) as model,
-        tempfile.TemporaryDirectory(prefix="heard-bench-") as scratch,
-    ):
+    with tempfile.TemporaryDirectory(prefix="heard-bench-") as scratch, _talkers() as talkers:
         models = Path(scratch) / "models.toml"
-        models.write_text(
-            f'talker = {{ provider = "openai", model = "talker", base_url = "{model.base_url}" }}\n', encoding="utf-8"
-        )
+        entry = f'provider = "openai", model = "talker", base_url = "{await asyncio.to_thread(talkers.recv)}"'
+        models.write_text(f"talker = {{ {entry} }}\n", encoding="utf-8")
         with served(database_url=url, models_file=str(models)) as server:
-            times, replies = await _vote_while_replies_stream(server, url)
+            talkers.send(server.url)
+            await asyncio.to_thread(talkers.recv)
+            times = await _vote(server, url)
+            talkers.send("enough")
+            replies = await asyncio.to_thread(talkers.recv)
     label = f"{VOTERS} voters, {name}"
     p95 = percentile(times, 0.95)
     everything = VOTERS * VOTES_EACH
@@ -86,8 +89,8 @@ async def _crowd(name: str, url: str) -> list[Row]:
     ]
 
 
-async def _vote_while_replies_stream(server: Served, url: str) -> tuple[list[float], int]:
-    """Milliseconds of every vote, and how many replies ended meanwhile."""
+async def _vote(server: Served, url: str) -> list[float]:
+    """Milliseconds of every vote."""
     engine = create_engine(url or Settings(data_dir=server.data_dir).database, lock_seconds=30)
     studying = Studying(Store(engine), Make())
     await studying.survey(number=VOTES_EACH)
@@ -95,27 +98,13 @@ async def _vote_while_replies_stream(server: Served, url: str) -> tuple[list[flo
     ballots = [await studying.enrolled(person, number=VOTES_EACH) for person in people]
     await engine.dispose()
     identity, times = Identity.load(server.data_dir), list[float]()
-    replies = [0] * CHATS
-    chats: list[asyncio.Task[None]] = []
-    try:
-        for number in range(CHATS):  # one after the other, and each has its first reply before the next one comes
-            chats.append(asyncio.create_task(_chat(server.url, number, replies)))
-            while not replies[number]:
-                await asyncio.sleep(0.1)
-                if chats[number].done():
-                    chats[number].result()
-        before = sum(replies)
-        limits = httpx.Limits(max_connections=VOTERS, max_keepalive_connections=VOTERS)
-        async with httpx.AsyncClient(base_url=server.url, timeout=30, limits=limits) as client:
-            voters = (
-                _voter(client, identity.sign(person), own, times) for person, own in zip(people, ballots, strict=True)
-            )
-            await asyncio.gather(*voters)
-        return times, sum(replies) - before
-    finally:
-        for chat in chats:
-            chat.cancel()
-        await asyncio.gather(*chats, return_exceptions=True)
+    limits = httpx.Limits(max_connections=VOTERS, max_keepalive_connections=VOTERS)
+    async with httpx.AsyncClient(base_url=server.url, timeout=30, limits=limits) as client:
+        voters = (
+            _voter(client, identity.sign(person), own, times) for person, own in zip(people, ballots, strict=True)
+        )
+        await asyncio.gather(*voters)
+    return times
 
 
 async def _voter(client: httpx.AsyncClient, cookie: str, ballots: list[BallotRecord], times: list[float]) -> None:
@@ -128,6 +117,46 @@ async def _voter(client: httpx.AsyncClient, cookie: str, ballots: list[BallotRec
         answer = await client.post("/vote", json=call, headers={"cookie": f"{VISITOR_COOKIE}={cookie}"})
         times.append((time.perf_counter() - began) * 1000)
         assert answer.status_code == 200, answer.text
+
+
+@contextmanager
+def _talkers() -> Iterator["Connection[Any, Any]"]:
+    """A process with the model and the people who talk to it: gives the model's address, is given the chat's, says when
+    everybody has had a reply, and, asked for it, how many have come since."""
+    here, there = get_context("spawn").Pipe()
+    process = get_context("spawn").Process(target=_talk, args=(there,), daemon=True)
+    process.start()
+    there.close()
+    try:
+        yield here
+    finally:
+        here.close()
+        process.join(30)
+        process.kill()
+
+
+def _talk(parent: "Connection[Any, Any]") -> None:
+    with ScriptedServer(reply(WORDS, pause=0.05)) as model:
+        parent.send(model.base_url)
+        asyncio.run(_talk_to(parent.recv(), parent))
+
+
+async def _talk_to(url: str, parent: "Connection[Any, Any]") -> None:
+    replies = [0] * CHATS
+    chats: list[asyncio.Task[None]] = []
+    for number in range(CHATS):  # one after the other, and each has its first reply before the next one comes
+        chats.append(asyncio.create_task(_chat(url, number, replies)))
+        while not replies[number]:
+            await asyncio.sleep(0.1)
+            if chats[number].done():
+                chats[number].result()
+    before = sum(replies)
+    parent.send("talking")
+    await asyncio.to_thread(parent.recv)
+    parent.send(sum(replies) - before)
+    for chat in chats:
+        chat.cancel()
+    await asyncio.gather(*chats, return_exceptions=True)
 
 
 async def _chat(url: str, number: int, replies: list[int]) -> None:
