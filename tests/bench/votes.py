@@ -108,10 +108,11 @@ async def _vote(server: Served, url: str) -> list[float]:
 
 
 async def _voter(client: httpx.AsyncClient, cookie: str, ballots: list[BallotRecord], times: list[float]) -> None:
-    next_click = time.perf_counter() + random.uniform(0, EVERY)
+    chance = random.Random(cookie)
+    next_click = time.perf_counter() + chance.uniform(0, EVERY)
     for ballot in ballots:
         await asyncio.sleep(max(0.0, next_click - time.perf_counter()))
-        next_click += EVERY
+        next_click += chance.uniform(0.5, 1.5) * EVERY  # else those who clicked together once would always do so
         call = vote_call(ballot, Make().id(), "It sounds as if somebody had listened.")
         began = time.perf_counter()
         answer = await client.post("/vote", json=call, headers={"cookie": f"{VISITOR_COOKIE}={cookie}"})
