@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import httpx2
 
-from chat_app.model_files import OPENAI_URL
+from chat_app.providers import OPENAI_URL
 from chat_app.records import FailureKind, ModelFailure, ModelSpec
 
 if TYPE_CHECKING:

@@ -10,11 +10,8 @@ from urllib.parse import urlsplit
 
 from chat_app.engine import CONTEXT_TOKENS
 from chat_app.hints import nearest_name
+from chat_app.providers import OPENAI_URL, PROVIDERS
 from chat_app.records import ModelSpec
-
-PROVIDERS = ("embedded", "echo", "openai")
-OPENAI_URL = "https://api.openai.com/v1"
-"""Where an "openai" entry without `base_url` goes."""
 
 BUILT_IN = {
     "smollm2": ModelSpec(
