@@ -21,7 +21,7 @@ from chat_app.connections import Connections
 from chat_app.engine import Engine
 from chat_app.failures import Fault
 from chat_app.model_files import ModelsError, load_models
-from chat_app.providers import NO_KEY, PROVIDERS, Call, load_client
+from chat_app.providers import NO_KEY, PROVIDERS, Call, is_installed, load_client
 from chat_app.records import FailureKind, ModelFailure, ModelSpec, StreamItem, Waiting
 from chat_app.reply_stream import ReplyStream
 from chat_app.text import readable
@@ -36,16 +36,24 @@ ATTEMPTS = 3
 LONGEST_RETRY_AFTER = 10.0
 """Seconds that a server's Retry-After may make a person wait; a longer one is told to them instead."""
 SPEAKERS = {"system": SystemMessage, "user": HumanMessage, "assistant": AIMessage}
-TALKATIVE = ("openai", "httpx", "httpx2", "httpcore", "httpcore2", "langchain", "langchain_core", "langchain_openai")
-"""Loggers whose debug lines hold whole requests."""
+TALKATIVE = (
+    "openai", "anthropic", "google_genai", "ollama", "httpx", "httpx2", "httpcore", "httpcore2", "langsmith",
+    "langchain", "langchain_core", "langchain_openai", "langchain_anthropic", "langchain_google_genai",
+    "langchain_ollama",
+)  # fmt: skip
+"""Loggers whose lines hold whole requests (debug) or a provider's text (warnings)."""
+STRAY_HEADERS = ("ANTHROPIC_CUSTOM_HEADERS", "OPENAI_CUSTOM_HEADERS")
+"""Variables from which a client would add headers, a key among them, to calls of whatever server it has."""
 
 
 def keep_words_here() -> None:
-    """Let no library log or send away what people write: no debug lines with requests in them, no LangSmith tracing."""
-    for name in (*TALKATIVE, "langsmith"):
-        logging.getLogger(name).setLevel(logging.WARNING)
+    """Let no library log or send away what people write: no lines with requests in them, no LangSmith tracing."""
+    for name in TALKATIVE:
+        logging.getLogger(name).setLevel(logging.ERROR)
     for name in ("LANGSMITH_TRACING", "LANGSMITH_TRACING_V2", "LANGCHAIN_TRACING", "LANGCHAIN_TRACING_V2"):
         os.environ[name] = "false"
+    for name in STRAY_HEADERS:
+        os.environ.pop(name, None)
     langsmith.configure(enabled=False)
 
 
@@ -66,8 +74,9 @@ class Models:
         self.specs = dict(specs)
         self._connections = Connections()
         for provider in {spec.provider for spec in self.specs.values()}:
-            load_client(provider)
-            if PROVIDERS[provider].url is not None:
+            if is_installed(provider):
+                load_client(provider)
+            if PROVIDERS[provider].served:
                 self._connections.clients()
         self._engine = engine
         self._first_token_seconds = first_token_seconds
@@ -151,6 +160,8 @@ class Models:
         return self._engine
 
     def _chat(self, spec: ModelSpec, max_tokens: int, ticket: Ticket | None) -> BaseChatModel:
+        if not is_installed(spec.provider):
+            raise Fault(failures.missing_package(spec))
         key = NO_KEY
         if spec.key_env:
             key = os.environ.get(spec.key_env, "").strip()
