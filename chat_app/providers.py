@@ -7,7 +7,7 @@ import importlib
 import importlib.util
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from chat_app.records import ModelSpec
@@ -28,7 +28,7 @@ class Call:
     """Everything that one call to a model needs."""
 
     spec: ModelSpec
-    key: str
+    key: str = field(repr=False)
     """From the entry's environment variable, or NO_KEY."""
     max_tokens: int
     connections: "Connections"
@@ -215,6 +215,11 @@ def _ollama(call: Call) -> "BaseChatModel":
     spec = call.spec
     sampling: dict[str, Any] = dict(spec.sampling)
     transport, idle_transport = call.connections.transports()
+
+    async def sign(request: httpx.Request) -> None:
+        # Here, as headers given to the model show in its representation. The client has put OLLAMA_API_KEY there.
+        request.headers["authorization"] = f"Bearer {call.key}"
+
     return ChatOllama(
         model=spec.model,
         base_url=spec.base_url or OLLAMA_URL,
@@ -222,13 +227,11 @@ def _ollama(call: Call) -> "BaseChatModel":
         seed=spec.seed,
         num_predict=call.max_tokens,
         num_ctx=spec.context_tokens,  # its own default is small, and cuts off the beginning of a talk in silence
-        client_kwargs={
-            # Without one the client would send OLLAMA_API_KEY.
-            "headers": {"authorization": f"Bearer {call.key}"},
-            "timeout": httpx.Timeout(None, connect=CONNECT_SECONDS),
-            "follow_redirects": False,
+        client_kwargs={"timeout": httpx.Timeout(None, connect=CONNECT_SECONDS), "follow_redirects": False},
+        async_client_kwargs={
+            "transport": transport,
+            "event_hooks": {"request": [sign], "response": [receive]},
         },
-        async_client_kwargs={"transport": transport, "event_hooks": {"response": [receive]}},
         sync_client_kwargs={"transport": idle_transport},
         **sampling,
     )
