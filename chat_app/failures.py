@@ -4,16 +4,13 @@ import email.utils
 import json
 import sys
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import httpx2
 
-from chat_app.model_files import OPENAI_URL
+from chat_app.providers import PROVIDERS
 from chat_app.records import FailureKind, ModelFailure, ModelSpec
-
-if TYPE_CHECKING:
-    import openai
 
 SERVER_ERRORS = (
     httpx2.HTTPError, httpx2.InvalidURL, httpx2.StreamError, OSError,
@@ -21,10 +18,29 @@ SERVER_ERRORS = (
 )  # fmt: skip
 
 
-def provider_errors() -> tuple[type[Exception], ...]:
-    """What a call to a server may raise. The client's own errors count once it is loaded (see `Models`)."""
-    client = sys.modules.get("openai")
-    return SERVER_ERRORS if client is None else (client.OpenAIError, *SERVER_ERRORS)
+class Refusal(Exception):
+    """A server's answer was not a success; its text stays unread."""
+
+    def __init__(self, status: int, retry_after: float | None) -> None:
+        super().__init__(f"status {status}")
+        self.status = status
+        self.retry_after = retry_after
+        """Seconds that the server asked to wait, if it did."""
+
+
+def provider_errors(spec: ModelSpec) -> tuple[type[Exception], ...]:
+    """What a call to this model may raise. A client's own errors count once it is loaded (see `Models`)."""
+    return (Refusal, *_own_errors(spec), *_loaded(("httpx:HTTPError", "httpx:StreamError")), *SERVER_ERRORS)
+
+
+def _own_errors(spec: ModelSpec) -> tuple[type[Exception], ...]:
+    return _loaded(PROVIDERS[spec.provider].errors)
+
+
+def _loaded(names: tuple[str, ...]) -> tuple[type[Exception], ...]:
+    """The classes named "module:Class" whose modules are loaded."""
+    parted = (name.split(":") for name in names)
+    return tuple(getattr(sys.modules[module], name) for module, name in parted if module in sys.modules)
 
 
 @dataclass(slots=True)
@@ -44,36 +60,42 @@ def fault_of(error: BaseException, spec: ModelSpec, *, begun: bool) -> Fault:
         return Fault(error, may_retry=not begun and error.kind is FailureKind.UNREACHABLE)
     if begun:
         return Fault(cut(spec))
-    if (client := sys.modules.get("openai")) is not None:
-        if isinstance(error, client.APIStatusError):
-            return _status_fault(error, spec)
-        if isinstance(error, client.APIConnectionError):
-            return Fault(_unreachable(spec), may_retry=True)
-        if isinstance(error, client.APIError):
-            return Fault(_server_error(spec, None), may_retry=True)  # an error event within a stream
-    if isinstance(error, httpx2.HTTPError | OSError):
+    chain = list(_chain(error))
+    for link in chain:
+        if isinstance(link, Refusal):
+            return _status_fault(link, spec)
+    if any(isinstance(link, (httpx2.HTTPError, *_loaded(("httpx:HTTPError",)), OSError)) for link in chain):
         return Fault(_unreachable(spec), may_retry=True)
-    if isinstance(error, json.JSONDecodeError) or type(error) is not ValueError:
+    garbled = any(isinstance(link, json.JSONDecodeError) for link in chain)
+    if not garbled and isinstance(error, _own_errors(spec)):
+        return Fault(_server_error(spec, None), may_retry=True)  # an error event within a stream
+    if garbled or type(error) is not ValueError:
         return Fault(
             ModelFailure(
                 FailureKind.SERVER_ERROR,
-                f'The server of "{spec.label}" did not answer in OpenAI\'s protocol. Check its base_url in models.toml '
-                "or choose another model.",
+                f'The server of "{spec.label}" did not answer in {PROVIDERS[spec.provider].protocol}. Check its '
+                "provider and base_url in models.toml or choose another model.",
             )
         )
     return Fault(empty(spec))  # LangChain's ValueError for a stream without a single chunk
 
 
-def _status_fault(error: "openai.APIStatusError", spec: ModelSpec) -> Fault:
-    status = error.status_code
+def _chain(error: BaseException | None) -> Iterator[BaseException]:
+    """An exception and what it was raised from: clients wrap ours in their own."""
+    while error is not None:
+        yield error
+        error = error.__cause__
+
+
+def _status_fault(refusal: Refusal, spec: ModelSpec) -> Fault:
+    status, wait = refusal.status, refusal.retry_after
     if status in (401, 403):
         return Fault(_bad_key(spec))
     if status == 429:
-        wait = _retry_after(error.response.headers.get("retry-after"))
         return Fault(_busy(spec, wait), may_retry=True, retry_after=wait)
     if status >= 500:
-        return Fault(_server_error(spec, status), may_retry=True)
-    if status == 404:
+        return Fault(_server_error(spec, status), may_retry=True, retry_after=wait)
+    if status == 404 or status < 400:
         text = (
             f'The server of "{spec.label}" knows no such model or address. Check model and base_url in models.toml, '
             "or choose another model."
@@ -86,8 +108,8 @@ def _status_fault(error: "openai.APIStatusError", spec: ModelSpec) -> Fault:
     return Fault(ModelFailure(FailureKind.REJECTED, text))
 
 
-def _retry_after(value: str | None) -> float | None:
-    """Seconds in a Retry-After header: a number or a date (RFC 9110, section 10.2.3)."""
+def seconds_to_wait(value: str | None) -> float | None:
+    """Seconds in a Retry-After header: a number or a date (RFC 9110, section 10.2.3). None for anything else."""
     if not value:
         return None
     try:
@@ -98,6 +120,16 @@ def _retry_after(value: str | None) -> float | None:
         except ValueError:
             return None
     return seconds if 0 <= seconds < 1e7 else None
+
+
+def missing_package(spec: ModelSpec) -> ModelFailure:
+    """The client library of the model's provider is not installed."""
+    extra = PROVIDERS[spec.provider].extra
+    return ModelFailure(
+        FailureKind.NOT_INSTALLED,
+        f'"{spec.label}" needs a package that is not installed. Run pip install "heard[{extra}]" and start heard '
+        "again, or choose another model.",
+    )
 
 
 def missing_key(spec: ModelSpec) -> ModelFailure:
@@ -120,7 +152,11 @@ def _bad_key(spec: ModelSpec) -> ModelFailure:
 
 
 def _unreachable(spec: ModelSpec) -> ModelFailure:
-    what = "the network" if spec.base_url == OPENAI_URL else "that it runs and its base_url in models.toml"
+    what = (
+        "the network"
+        if spec.base_url == PROVIDERS[spec.provider].url
+        else "that it runs and its base_url in models.toml"
+    )
     return ModelFailure(
         FailureKind.UNREACHABLE,
         f'The server of "{spec.label}" cannot be reached. Check {what}, or choose another model.',
@@ -171,4 +207,22 @@ def empty(spec: ModelSpec) -> ModelFailure:
     return ModelFailure(
         FailureKind.EMPTY,
         f'"{spec.label}" sent a reply without any text. Send the message again, or choose another model.',
+    )
+
+
+def tools(spec: ModelSpec, *, begun: bool) -> ModelFailure:
+    """The model wants a tool to be called, which nobody offered it; `begun` says whether there was text before."""
+    return ModelFailure(
+        FailureKind.CUT if begun else FailureKind.EMPTY,
+        f'"{spec.label}" called a tool instead of answering, and there are none here. Send the message again, '
+        "or choose another model.",
+    )
+
+
+def withheld(spec: ModelSpec, *, begun: bool) -> ModelFailure:
+    """The provider's own rules ended the reply; `begun` says whether there was text before."""
+    return ModelFailure(
+        FailureKind.CUT if begun else FailureKind.EMPTY,
+        f'The provider of "{spec.label}" withheld the reply under its own rules. Word the message anew, or choose '
+        "another model.",
     )

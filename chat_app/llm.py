@@ -11,18 +11,17 @@ from contextlib import aclosing
 from types import TracebackType
 from typing import Self
 
-import httpx2
 import langsmith
 from langchain_core.language_models.chat_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
-from pydantic import SecretStr
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception, stop_after_attempt, wait_random_exponential
 
 from chat_app import failures
-from chat_app.echo import EchoChat
-from chat_app.embedded import EmbeddedChat, Engine
+from chat_app.connections import Connections
+from chat_app.engine import Engine
 from chat_app.failures import Fault
-from chat_app.model_files import OPENAI_URL, ModelsError, load_models
+from chat_app.model_files import ModelsError, load_models
+from chat_app.providers import NO_KEY, PROVIDERS, Call, is_installed, load_client
 from chat_app.records import FailureKind, ModelFailure, ModelSpec, StreamItem, Waiting
 from chat_app.reply_stream import ReplyStream
 from chat_app.text import readable
@@ -36,18 +35,25 @@ log = logging.getLogger(__name__)
 ATTEMPTS = 3
 LONGEST_RETRY_AFTER = 10.0
 """Seconds that a server's Retry-After may make a person wait; a longer one is told to them instead."""
-CONNECT_SECONDS = 10.0
 SPEAKERS = {"system": SystemMessage, "user": HumanMessage, "assistant": AIMessage}
-TALKATIVE = ("openai", "httpx", "httpx2", "httpcore", "httpcore2", "langchain", "langchain_core", "langchain_openai")
-"""Loggers whose debug lines hold whole requests."""
+TALKATIVE = (
+    "openai", "anthropic", "google_genai", "ollama", "httpx", "httpx2", "httpcore", "httpcore2", "langsmith",
+    "langchain", "langchain_core", "langchain_openai", "langchain_anthropic", "langchain_google_genai",
+    "langchain_ollama",
+)  # fmt: skip
+"""Loggers whose lines hold whole requests (debug) or a provider's text (warnings)."""
+STRAY_HEADERS = ("ANTHROPIC_CUSTOM_HEADERS", "OPENAI_CUSTOM_HEADERS")
+"""Variables from which a client would add headers, a key among them, to calls of whatever server it has."""
 
 
 def keep_words_here() -> None:
-    """Let no library log or send away what people write: no debug lines with requests in them, no LangSmith tracing."""
-    for name in (*TALKATIVE, "langsmith"):
-        logging.getLogger(name).setLevel(logging.WARNING)
+    """Let no library log or send away what people write: no lines with requests in them, no LangSmith tracing."""
+    for name in TALKATIVE:
+        logging.getLogger(name).setLevel(logging.ERROR)
     for name in ("LANGSMITH_TRACING", "LANGSMITH_TRACING_V2", "LANGCHAIN_TRACING", "LANGCHAIN_TRACING_V2"):
         os.environ[name] = "false"
+    for name in STRAY_HEADERS:
+        os.environ.pop(name, None)
     langsmith.configure(enabled=False)
 
 
@@ -66,12 +72,12 @@ class Models:
         """`backoff_seconds` scales the pauses between attempts, drawn from 0..1, then 0..2 times it."""
         keep_words_here()
         self.specs = dict(specs)
-        self._client: httpx2.AsyncClient | None = None
-        self._idle_client: httpx2.Client | None = None
-        if any(spec.provider == "openai" for spec in self.specs.values()):
-            import langchain_openai  # noqa: F401 - a second of work, so here and not within the first reply
-
-            self._connected()
+        self._connections = Connections()
+        for provider in {spec.provider for spec in self.specs.values()}:
+            if is_installed(provider):
+                load_client(provider)
+            if PROVIDERS[provider].served:
+                self._connections.clients()
         self._engine = engine
         self._first_token_seconds = first_token_seconds
         self._stall_seconds = stall_seconds
@@ -87,22 +93,7 @@ class Models:
 
     async def aclose(self) -> None:
         """Close the connections to servers. The engine is not ours to close."""
-        client, self._client = self._client, None
-        idle, self._idle_client = self._idle_client, None
-        if client is not None:
-            await client.aclose()
-        if idle is not None:
-            idle.close()
-
-    def _connected(self) -> tuple[httpx2.AsyncClient, httpx2.Client]:
-        """The clients that all calls share. The second is never used, but LangChain would make one for each call: the
-        server's event loop would stand still for the twentieth of a second in which it reads the root certificates."""
-        if self._client is None or self._idle_client is None:
-            timeout = httpx2.Timeout(None, connect=CONNECT_SECONDS)  # reading is under the limits of ReplyStream
-            trust = httpx2.create_ssl_context()
-            self._client = httpx2.AsyncClient(timeout=timeout, verify=trust)
-            self._idle_client = httpx2.Client(timeout=timeout, verify=trust)
-        return self._client, self._idle_client
+        await self._connections.aclose()
 
     async def stream(self, spec: ModelSpec, prompt: Prompt) -> AsyncGenerator[StreamItem, None]:
         """Waiting*, Delta+, Usage. Raises ModelFailure, before or after some Deltas.
@@ -169,46 +160,23 @@ class Models:
         return self._engine
 
     def _chat(self, spec: ModelSpec, max_tokens: int, ticket: Ticket | None) -> BaseChatModel:
-        if spec.provider == "embedded":
-            return EmbeddedChat(
-                engine=self._own_engine(),
-                max_tokens=max_tokens,
-                temperature=spec.temperature,
-                sampling=spec.sampling,
-                seed=spec.seed,
-                ticket=ticket,
-            )
-        if spec.provider == "echo":
-            return EchoChat(max_tokens=max_tokens)
-        from langchain_openai import ChatOpenAI  # here, so that a chat without servers starts a second sooner
-
-        key = "none"  # given explicitly, or the client would send OPENAI_API_KEY to whatever server this is
+        if not is_installed(spec.provider):
+            raise Fault(failures.missing_package(spec))
+        key = NO_KEY
         if spec.key_env:
             key = os.environ.get(spec.key_env, "").strip()
             if not key:
                 raise Fault(failures.missing_key(spec))
-        client, idle_client = self._connected()
-        # OpenAI itself has renamed the bound; other servers know it by its old name.
-        bound = "max_completion_tokens" if spec.base_url in (None, OPENAI_URL) else "max_tokens"
-        return ChatOpenAI(
-            model=spec.model,
-            base_url=spec.base_url or OPENAI_URL,
-            api_key=SecretStr(key),
-            temperature=spec.temperature,
-            seed=spec.seed,
-            max_retries=0,
-            streaming=True,
-            stream_usage=True,
-            use_responses_api=False,
-            timeout=client.timeout,
-            # Never reached, as ours are shorter; but only with a limit does LangChain close the connection at once.
-            stream_chunk_timeout=2 * (self._first_token_seconds + self._stall_seconds),
-            http_async_client=client,
-            http_client=idle_client,
-            http_socket_options=(),  # concerns the sync client, which is not used
-            openai_proxy="",  # from OPENAI_PROXY it would clash with our client, which knows HTTPS_PROXY
-            extra_body={**spec.sampling, bound: max_tokens},
+        call = Call(
+            spec=spec,
+            key=key,
+            max_tokens=max_tokens,
+            connections=self._connections,
+            longest_gap=2 * (self._first_token_seconds + self._stall_seconds),
+            engine=self._own_engine() if spec.provider == "embedded" else None,
+            ticket=ticket,
         )
+        return PROVIDERS[spec.provider].chat(call)
 
 
 def _may_pass(error: BaseException) -> bool:

@@ -10,11 +10,8 @@ from urllib.parse import urlsplit
 
 from chat_app.engine import CONTEXT_TOKENS
 from chat_app.hints import nearest_name
+from chat_app.providers import PROVIDERS, Provider
 from chat_app.records import ModelSpec
-
-PROVIDERS = ("embedded", "echo", "openai")
-OPENAI_URL = "https://api.openai.com/v1"
-"""Where an "openai" entry without `base_url` goes."""
 
 BUILT_IN = {
     "smollm2": ModelSpec(
@@ -29,19 +26,6 @@ BUILT_IN = {
     ),
     "echo": ModelSpec(id="echo", provider="echo", model="echo", label="Echo (repeats you; for developers)"),
 }
-
-SAMPLING = (
-    "top_p",
-    "top_k",
-    "min_p",
-    "typical_p",
-    "repeat_penalty",
-    "repeat_last_n",
-    "repetition_penalty",
-    "frequency_penalty",
-    "presence_penalty",
-)
-"""Names that a server may know beside temperature and seed; an unknown one is a misspelling that it would ignore."""
 
 KEYS = tuple(field.name for field in fields(ModelSpec) if field.name != "id")
 ENVIRONMENT_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -105,7 +89,7 @@ class _Entry:
             base = built_in
         else:
             base = self._base(values)
-        return replace(base, **self._numbers(values), **self._label(values))
+        return replace(base, **self._numbers(values, PROVIDERS[base.provider]), **self._label(values))
 
     def _check_keys(self, values: Mapping[str, Any]) -> None:
         for key, value in values.items():
@@ -129,7 +113,8 @@ class _Entry:
                 f'unknown provider "{provider}". {nearest_name(str(provider), PROVIDERS)} '
                 "A server that speaks OpenAI's protocol is openai, with its base_url."
             )
-        if provider != "openai":
+        kind = PROVIDERS[provider]
+        if not kind.served:
             for key in ("base_url", "key_env", "model"):
                 if key in values:
                     raise self.fault(f"{key} has no meaning for provider {provider}. Remove it.")
@@ -137,17 +122,25 @@ class _Entry:
         model = values.get("model")
         if not isinstance(model, str) or not model.strip():
             raise self.fault("model is missing: the server's own name for the model, in quotes.")
+        key_env = self._key_env(values)
+        if kind.key_wanted and key_env is None and "base_url" not in values:
+            raise self.fault(
+                "key_env is missing: the name of the environment variable that holds the key, such as "
+                f'key_env = "{kind.key_wanted}".'
+            )
         return ModelSpec(
             id=self.name,
-            provider="openai",
+            provider=provider,
             model=model,
             label=self.name,
-            base_url=self._base_url(values),
-            key_env=self._key_env(values),
+            base_url=self._base_url(values, kind),
+            key_env=key_env,
         )
 
-    def _base_url(self, values: Mapping[str, Any]) -> str:
-        url = values.get("base_url", OPENAI_URL)
+    def _base_url(self, values: Mapping[str, Any], kind: Provider) -> str:
+        url = values.get("base_url", kind.url)
+        if url is None:
+            raise self.fault("base_url is missing: the server's address, such as http://127.0.0.1:8001/v1.")
         try:
             parts = urlsplit(url) if isinstance(url, str) else None
             good = parts is not None and parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
@@ -155,7 +148,10 @@ class _Entry:
             good = False
         if not good:
             raise self.fault("base_url must be a web address such as http://127.0.0.1:8001/v1.")
-        return str(url).rstrip("/")
+        url = str(url).rstrip("/")
+        for end in kind.own_path:
+            url = url.removesuffix(end)
+        return url
 
     def _key_env(self, values: Mapping[str, Any]) -> str | None:
         variable = values.get("key_env")
@@ -179,25 +175,27 @@ class _Entry:
             raise self.fault("label must be a text of 1 to 100 characters.")
         return {"label": label}
 
-    def _numbers(self, values: Mapping[str, Any]) -> dict[str, Any]:
+    def _numbers(self, values: Mapping[str, Any], kind: Provider) -> dict[str, Any]:
         found: dict[str, Any] = {}
         if "temperature" in values:
-            found["temperature"] = float(self._number(values, "temperature", 0, 2))
+            found["temperature"] = float(self._number(values, "temperature", 0, kind.hottest))
         if "seed" in values:
+            if not kind.seed:
+                raise self.fault(f"seed has no meaning for provider {values['provider']}. Remove it.")
             found["seed"] = self._number(values, "seed", 0, 2**32 - 2, whole=True)
         if "context_tokens" in values:
             most = CONTEXT_TOKENS if values.get("provider") == "embedded" else 10_000_000
             found["context_tokens"] = self._number(values, "context_tokens", 512, most, whole=True)
         if "sampling" in values:
-            found["sampling"] = self._sampling(values["sampling"])
+            found["sampling"] = self._sampling(values["sampling"], kind)
         return found
 
-    def _sampling(self, values: Any) -> dict[str, float]:
+    def _sampling(self, values: Any, kind: Provider) -> dict[str, float]:
         if not isinstance(values, Mapping):
             raise self.fault("sampling must be a table such as { top_p = 0.9 }.")
         for name in values:
-            if name not in SAMPLING:
-                raise self.fault(f'unknown sampling parameter "{name}". {nearest_name(name, SAMPLING)}')
+            if name not in kind.sampling:
+                raise self.fault(f'unknown sampling parameter "{name}". {nearest_name(name, kind.sampling)}')
         return {name: self._number(values, name, -2, 8192) for name in values}
 
     def _number(self, values: Mapping[str, Any], key: str, least: int, most: int, *, whole: bool = False) -> float:

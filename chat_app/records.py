@@ -17,7 +17,7 @@ class ModelSpec:
     id: str
     """The entry's name, shown in the settings panel and stored with each draft."""
     provider: str
-    """"embedded", "echo" or "openai" (any server that speaks that protocol)."""
+    """A name of `chat_app.providers.PROVIDERS`."""
     model: str
     """The provider's own name for the model."""
     label: str
@@ -38,6 +38,8 @@ class FailureKind(StrEnum):
     """Why a model gave no (whole) reply."""
 
     UNREACHABLE = "unreachable"
+    NOT_INSTALLED = "not_installed"
+    """An extra package is missing."""
     BAD_KEY = "bad_key"
     BUSY = "busy"
     """429."""
@@ -87,6 +89,8 @@ class Usage:
 
     prompt_tokens: int | None
     completion_tokens: int | None
+    cut: bool = False
+    """The reply ended because it had reached its longest length."""
 
 
 StreamItem = Delta | Waiting | Usage

@@ -5,7 +5,9 @@ from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from typing import Any, Protocol
 
 from chat_app import failures
+from chat_app.connections import OPEN, Answer
 from chat_app.failures import Fault, fault_of, provider_errors
+from chat_app.providers import PROVIDERS
 from chat_app.records import Delta, ModelFailure, ModelSpec, Usage
 from chat_app.text import has_visible, readable
 
@@ -13,6 +15,11 @@ USAGE_SECONDS = 2.0
 """Longest wait for the token counts once a reply is whole."""
 CHARACTERS_PER_TOKEN = 16
 """More than a token has in any script: past `max_tokens` times this, the server is ignoring the bound."""
+
+# Why a reply ended, in the words of OpenAI, Anthropic, Google and Ollama. Every other reason is a good end.
+BOUND = {"length", "max_tokens", "MAX_TOKENS", "model_context_window_exceeded"}
+TOOLS = {"tool_calls", "function_call", "tool_use", "MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL"}
+WITHHELD = {"content_filter", "refusal", "SAFETY", "RECITATION", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "LANGUAGE"}
 
 
 class Chunk(Protocol):
@@ -24,11 +31,14 @@ class Chunk(Protocol):
 
     @property
     def response_metadata(self) -> Mapping[str, Any]:
-        """May hold `finish_reason`, such as "stop" or "length"."""
+        """May hold the reason of the end, such as "stop" or "length", under one of the names in `REASONS`."""
 
     @property
     def usage_metadata(self) -> Mapping[str, Any] | None:
         """May hold `input_tokens` and `output_tokens`."""
+
+
+REASONS = ("finish_reason", "stop_reason", "done_reason")
 
 
 class ReplyStream:
@@ -45,20 +55,29 @@ class ReplyStream:
     ) -> None:
         self._chunks = chunks
         self._spec = spec
-        self._errors: tuple[type[Exception], ...] = (ModelFailure, *provider_errors())
+        self._errors: tuple[type[Exception], ...] = (ModelFailure, *provider_errors(spec))
         self._room = max_tokens * CHARACTERS_PER_TOKEN
         self._first_token_seconds = first_token_seconds
         self._stall_seconds = stall_seconds
+        self._answers: list[Answer] = []
         self._opening = ""
         """Text up to the first visible character."""
         self._half = ""
         """The first half of a surrogate pair, when a server splits one over two chunks."""
         self._whole = False
-        self._ended = False
-        self._usage: Mapping[str, Any] | None = None
+        self._cut = False
+        self._adds_counts = PROVIDERS[spec.provider].adds_counts
+        self._usage: dict[str, int] = {}
 
     async def begin(self) -> None:
         """Wait for the first visible text. Raises Fault."""
+        noting = OPEN.set(self._answers)
+        try:
+            await self._begin()
+        finally:
+            OPEN.reset(noting)
+
+    async def _begin(self) -> None:
         deadline = asyncio.get_running_loop().time() + self._first_token_seconds
         while not has_visible(self._opening):
             try:
@@ -97,14 +116,17 @@ class ReplyStream:
                 break
         if not self._whole:
             raise Fault(failures.cut(self._spec))
-        counts = self._usage or {}
-        yield Usage(counts.get("input_tokens"), counts.get("output_tokens"))
+        yield Usage(self._usage.get("input_tokens"), self._usage.get("output_tokens"), self._cut)
 
     async def aclose(self) -> None:
         """End the call: the provider's connection or worker is let go at once."""
         close = getattr(self._chunks, "aclose", None)
-        if close is not None:
-            await close()
+        try:
+            if close is not None:
+                await close()
+        finally:
+            for answer in self._answers:
+                await answer.aclose()
 
     async def _next(self) -> str | None:
         """The next chunk's text, often empty; None at the end."""
@@ -117,13 +139,29 @@ class ReplyStream:
         task = asyncio.current_task()
         if task is not None and task.cancelling():
             raise asyncio.CancelledError
-        self._whole = self._whole or bool(chunk.response_metadata.get("finish_reason"))
-        self._usage = chunk.usage_metadata or self._usage
+        self._note_end(chunk)
+        self._note_counts(chunk.usage_metadata)
         text = self._half + chunk.text
         self._half = ""
         if text and "\ud800" <= text[-1] <= "\udbff":
             self._half, text = text[-1], text[:-1]
         return readable(text)
+
+    def _note_end(self, chunk: Chunk) -> None:
+        data = chunk.response_metadata
+        reasons = [str(data[name]) for name in REASONS if data.get(name)]
+        begun = has_visible(self._opening)
+        if getattr(chunk, "tool_call_chunks", None) or not TOOLS.isdisjoint(reasons):
+            raise Fault(failures.tools(self._spec, begun=begun))
+        if not WITHHELD.isdisjoint(reasons):
+            raise Fault(failures.withheld(self._spec, begun=begun))
+        self._cut = self._cut or not BOUND.isdisjoint(reasons)
+        self._whole = self._whole or bool(reasons) or data.get("done") is True  # an older Ollama gives no reason
+
+    def _note_counts(self, counts: Mapping[str, Any] | None) -> None:
+        if counts:
+            before = self._usage if self._adds_counts else {}
+            self._usage = {name: before.get(name, 0) + counts[name] for name in ("input_tokens", "output_tokens")}
 
     def _check_opening(self) -> None:
         if len(self._opening) > self._room and not has_visible(self._opening):

@@ -166,7 +166,8 @@ def endless(word: str = "word ") -> Script:
 class ScriptedServer:
     """The server. A context manager; every attribute may be read from the test's thread while it runs."""
 
-    def __init__(self, *scripts: Script) -> None:
+    def __init__(self, *scripts: Script, base: str = "/v1", path: str = "/v1/chat/completions") -> None:
+        """`base` is the path of `base_url`; what is asked for under any path that does not end in `path` is unknown."""
         self.scripts = scripts or (reply(),)
         self.requests: list[dict[str, Any]] = []
         """The JSON bodies, in order."""
@@ -179,7 +180,8 @@ class ScriptedServer:
         """Requests that the client dropped before the answer was whole."""
         self._socket = socket.socket()
         self._socket.bind(("127.0.0.1", 0))
-        self.base_url = f"http://127.0.0.1:{self._socket.getsockname()[1]}/v1"
+        self.base_url = f"http://127.0.0.1:{self._socket.getsockname()[1]}{base}"
+        self._path = path
         config = uvicorn.Config(
             self._answer,
             interface="asgi3",
@@ -226,7 +228,7 @@ class ScriptedServer:
             if not message.get("more_body"):
                 break
         self.paths.append(scope["path"])
-        if scope["path"] != "/v1/chat/completions":
+        if not scope["path"].endswith(self._path):
             await _send_all(send, refusal(404, "no such path"))
             return
         script = self.scripts[min(len(self.requests), len(self.scripts) - 1)]

@@ -28,7 +28,7 @@ def list_models() -> None:
     for spec in specs.values():
         needs = _needs(spec, settings)
         mark = " (default)" if spec.id == settings.default_model else ""
-        typer.echo(f"{spec.id:<{width}}  {spec.provider:<8}  {needs or 'ready'}  {spec.label}{mark}")
+        typer.echo(f"{spec.id:<{width}}  {spec.provider:<9}  {needs or 'ready'}  {spec.label}{mark}")
 
 
 @app.command("try")
@@ -69,6 +69,10 @@ def fetch() -> None:
 
 def _needs(spec: "ModelSpec", settings: "Settings") -> str | None:
     """What is missing before the model can answer, or None."""
+    from chat_app.providers import PROVIDERS, is_installed
+
+    if not is_installed(spec.provider):
+        return f'needs `pip install "heard[{PROVIDERS[spec.provider].extra}]"`'
     if spec.key_env and not os.environ.get(spec.key_env, "").strip():
         return f"needs its key in {spec.key_env}"
     if spec.provider == "embedded":
@@ -117,5 +121,5 @@ def _figures(usage: "Usage", began: float, first: float) -> str:
     read, written = (("?" if count is None else count) for count in (usage.prompt_tokens, usage.completion_tokens))
     return (
         f"First token after {first - began:.2f} s, all after {now - began:.2f} s; "
-        f"{read} tokens read, {written} written."
+        f"{read} tokens read, {written} written{', cut at its longest length' if usage.cut else ''}."
     )

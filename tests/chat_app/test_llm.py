@@ -320,7 +320,7 @@ async def test_echo_repeats_and_counts(models: Models) -> None:
     first, again = await ask(models, spec, prompt), await ask(models, spec, prompt)
     assert first == again == ("I hear you say: one\n two <b>three</b>", Usage(5, 7), None)
     short = Prompt(prompt.messages, max_tokens=5)
-    assert await ask(models, spec, short) == ("I hear you say: one\n ", Usage(5, 5), None)
+    assert await ask(models, spec, short) == ("I hear you say: one\n ", Usage(5, 5, cut=True), None)
 
 
 async def test_the_embedded_model_needs_an_engine(models: Models) -> None:

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from chat_app.model_files import BUILT_IN, ModelsError, load_models
+from chat_app.providers import PROVIDERS
 
 EXAMPLE = Path(__file__).parents[2] / "models.example.toml"
 KEY = "sk-abcdefghijklmnopqrstuvwxyz123456"
@@ -59,7 +60,30 @@ def test_a_built_in_model_may_be_tuned_and_doubled(tmp_path: Path) -> None:
 
 
 def test_the_example_file_is_good() -> None:
-    assert {"qwen-7b", "llama-3b", "gpt-4.1"} < set(load_models(EXAMPLE))
+    specs = load_models(EXAMPLE)
+    study = ("llama-3.2-3b", "gpt-4o", "claude-3.7-sonnet", "gemini-2.5-pro")
+    assert [(specs[name].provider, specs[name].model, specs[name].key_env) for name in study] == [
+        ("ollama", "llama3.2:3b", None),
+        ("openai", "gpt-4o", "OPENAI_API_KEY"),
+        ("anthropic", "claude-3-7-sonnet-20250219", "ANTHROPIC_API_KEY"),
+        ("google", "gemini-2.5-pro", "GEMINI_API_KEY"),
+    ]
+    assert {spec.provider for spec in specs.values()} == set(PROVIDERS)
+
+
+@pytest.mark.parametrize(
+    ("provider", "written", "kept"),
+    [
+        ("anthropic", "http://x/v1/", "http://x"),
+        ("google", "http://x/v1beta", "http://x"),
+        ("ollama", "http://x:11434/v1", "http://x:11434"),
+        ("ollama", "http://x:11434/api", "http://x:11434"),
+        ("vllm", "http://x/v1", "http://x/v1"),
+    ],
+)
+def test_an_address_may_end_in_what_the_client_adds(tmp_path: Path, provider: str, written: str, kept: str) -> None:
+    load(tmp_path, f'a = {{ provider = "{provider}", model = "m", base_url = "{written}" }}')
+    assert load_models(tmp_path / "models.toml")["a"].base_url == kept
 
 
 GOOD = 'provider = "openai", model = "m"'
@@ -72,7 +96,14 @@ GOOD = 'provider = "openai", model = "m"'
         (f'a = {{ {GOOD}, base-url = "http://x/v1" }}', "Did you mean base_url?"),
         (f"a = {{ {GOOD}, zzz = 1 }}", "There are: provider, model"),
         ('a = { provider = "opnai", model = "m" }', 'unknown provider "opnai". Did you mean openai?'),
-        ('a = { provider = "vllm", model = "m" }', "A server that speaks OpenAI's protocol is openai"),
+        ('a = { provider = "groq", model = "m" }', "A server that speaks OpenAI's protocol is openai"),
+        ('a = { provider = "vllm", model = "m" }', "base_url is missing"),
+        ('a = { provider = "ollama", model = "m", base_url = "127.0.0.1:11434" }', "must be a web address"),
+        ('a = { provider = "anthropic", model = "m" }', "key_env is missing"),
+        ('a = { provider = "google", model = "m" }', 'such as key_env = "GEMINI_API_KEY"'),
+        ('a = { provider = "anthropic", model = "m", key_env = "K", temperature = 1.5 }', "a number from 0 to 1"),
+        ('a = { provider = "anthropic", model = "m", key_env = "K", seed = 1 }', "seed has no meaning for provider"),
+        ('a = { provider = "ollama", model = "m", sampling = { min_p = 0.1 } }', 'unknown sampling parameter "min_p"'),
         ('a = { model = "m" }', "provider is missing"),
         ('a = { provider = "openai" }', "model is missing"),
         ('a = { provider = "openai", model = "" }', "model is missing"),

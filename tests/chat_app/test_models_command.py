@@ -7,9 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from chat_app.providers import PROVIDERS
 from tests import servers
 from tests.commands import Done, heard
 from tests.servers import ScriptedServer
+from tests.wires import WIRES, Wire
 
 ROOT = Path(__file__).parents[2]
 
@@ -30,6 +32,46 @@ def test_list_shows_what_is_missing(tmp_path: Path) -> None:
     assert "needs its key in QWEN_KEY" in qwen
     done = models(tmp_path, "list", HEARD_CACHE_DIR=str(tmp_path / "cache"), QWEN_KEY="k")
     assert "ready" in done.stdout.splitlines()[2]
+
+
+@pytest.mark.parametrize("provider", ["anthropic", "google", "ollama"])
+def test_a_missing_extra_is_one_line(tmp_path: Path, provider: str) -> None:
+    """In a process whose import system finds no such library."""
+    (tmp_path / "models.toml").write_text(
+        f'mine = {{ provider = "{provider}", model = "m", base_url = "http://127.0.0.1:9", label = "Mine" }}'
+    )
+    code = (
+        "import sys, importlib.machinery as m; find = m.PathFinder.find_spec\n"
+        f"hidden = {PROVIDERS[provider].module!r}\n"
+        "m.PathFinder.find_spec = classmethod(lambda c, n, *a: None if n == hidden else find(n, *a))\n"
+        "from chat_app.cli import main; main()"
+    )
+    for arguments, status in (("list",), 0), (("try", "mine", "Hi"), 2):
+        done = subprocess.run(
+            [sys.executable, "-c", code, "models", *arguments],
+            cwd=tmp_path,
+            env=os.environ | {"PYTHONPATH": str(ROOT)},
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+        assert done.returncode == status, done.stderr
+        assert f'pip install "heard[{provider}]"' in (done.stderr or done.stdout)
+        assert (done.stderr or "\n").count("\n") == 1
+
+
+@pytest.mark.parametrize("wire", WIRES.values(), ids=WIRES)
+def test_try_asks_a_model_of_every_provider(tmp_path: Path, wire: Wire) -> None:
+    with wire.server() as server:
+        (tmp_path / "models.toml").write_text(
+            f'mine = {{ provider = "{wire.provider}", model = "scripted", base_url = "{server.base_url}" }}'
+        )
+        assert f"mine     {wire.provider:<9}  ready" in models(tmp_path, "list").stdout
+        done = models(tmp_path, "try", "mine", "Hi")
+    assert (done.status, done.stdout) == (0, "That sounds hard.\n")
+    assert "7 tokens read, 3 written." in done.stderr
+    assert wire.said(server.requests[0]) == [("user", "Hi")]
 
 
 @pytest.mark.parametrize("arguments", [("list",), ("try", "echo", "Hi")])

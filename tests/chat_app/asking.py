@@ -1,0 +1,38 @@
+"""One question to a model over a protocol, and what came of it."""
+
+from chat_app.llm import Models
+from chat_app.records import Delta, ModelFailure, ModelSpec, Usage
+from prompts.records import Prompt, PromptMessage
+from tests.servers import ScriptedServer
+from tests.wires import Wire
+
+SECRET = "zebra-marmalade-4711"
+"""Stands for the person's words, a key, or a provider's text: it must turn up nowhere."""
+PROMPT = Prompt((PromptMessage("system", "Be kind."), PromptMessage("user", f"I feel low, {SECRET}.")), max_tokens=40)
+
+Outcome = tuple[str, Usage | None, ModelFailure | None]
+
+
+def spec_of(wire: Wire, server: ScriptedServer, **changes: object) -> ModelSpec:
+    """The entry of a model on this server."""
+    values: dict[str, object] = {
+        "id": "scripted", "provider": wire.provider, "model": "scripted", "label": "Scripted",
+        "base_url": server.base_url,
+    }  # fmt: skip
+    return ModelSpec(**{**values, **changes})  # type: ignore[arg-type]
+
+
+async def ask(models: Models, spec: ModelSpec, prompt: Prompt = PROMPT) -> Outcome:
+    """The text, the counts, and the failure if there was one."""
+    text, usage = "", None
+    try:
+        async for item in models.stream(spec, prompt):
+            if isinstance(item, Delta):
+                assert item.text
+                assert usage is None
+                text += item.text
+            elif isinstance(item, Usage):
+                usage = item
+    except ModelFailure as failure:
+        return text, usage, failure
+    return text, usage, None
