@@ -39,6 +39,8 @@ async def transact(engine: AsyncEngine, work: Work[Result], *, write: bool, atte
 
 
 async def _retried(engine: AsyncEngine, work: Work[Result], write: bool, attempts: int) -> Result:
+    if attempts == 1:
+        return await _once(engine, work, write)
     retrying = AsyncRetrying(
         retry=retry_if_exception_type(StoreBusy),
         stop=stop_after_attempt(attempts),
