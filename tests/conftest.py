@@ -1,5 +1,6 @@
 """What tests of several rooms share."""
 
+import signal
 from pathlib import Path
 
 import pytest
@@ -25,6 +26,13 @@ SLOW = "a slow study of training: `make test ARGS=--slow` runs it too"
 def pytest_addoption(parser: pytest.Parser) -> None:
     """`--slow`."""
     parser.addoption("--slow", action="store_true", help="run the slow studies of training as well")
+
+
+def pytest_configure() -> None:
+    """Take Ctrl-C again where the run was started in the background: every process that a test starts would ignore it
+    too."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
