@@ -1,6 +1,6 @@
 """A vote on its way from a page to the store, and what the page is told: the sources only now, and only if it may be.
 
-The rules of a ballot are in `db/ballots.py`, next to the rows; here the call is read and the store's refusals become
+The rules of a vote are in `db/voting.py`, next to the rows; here the call is read and the store's refusals become
 an HTTP status with their sentence.
 """
 

@@ -1,4 +1,4 @@
-"""`make bench`: the figures of the README, measured on this machine in one run. Takes about ten minutes.
+"""`make bench`: the figures of the README, measured on this machine in one run. Takes a quarter of an hour.
 
 python -m tests.bench                 all of them
 python -m tests.bench start speed     only these, of start, speed, card, crowd, scorer, protocol, votes,
