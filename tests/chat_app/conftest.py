@@ -1,9 +1,10 @@
-"""One running chat for all socket tests that can share one, and a visitor with an open page."""
+"""One running chat for all socket tests that can share one, a visitor with an open page, and models without a chat."""
 
 from collections.abc import AsyncIterator, Iterator
 
 import pytest
 
+from chat_app.llm import Models
 from chat_app.weights import Weights
 from tests.chat_app.talking import WARM, Served, serving
 from tests.servers import reply
@@ -31,3 +32,16 @@ async def page(visitor: Visitor) -> AsyncIterator[SocketPage]:
     async with visitor.page(profile="listener") as opened:
         await opened.choose(model="talker")
         yield opened
+
+
+@pytest.fixture
+async def models() -> AsyncIterator[Models]:
+    async with Models({}, engine=None, first_token_seconds=20, stall_seconds=20, backoff_seconds=0.01) as ready:
+        yield ready
+
+
+@pytest.fixture
+async def hasty() -> AsyncIterator[Models]:
+    """With limits that a test can wait for."""
+    async with Models({}, engine=None, first_token_seconds=0.6, stall_seconds=0.6, backoff_seconds=0.01) as ready:
+        yield ready

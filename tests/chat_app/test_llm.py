@@ -5,59 +5,21 @@ import logging
 import os
 import ssl
 import time
-from collections.abc import AsyncIterator
 from contextlib import aclosing
+from functools import partial
 
 import pytest
 
 from chat_app.llm import LONGEST_RETRY_AFTER, Models
-from chat_app.records import Delta, FailureKind, ModelFailure, ModelSpec, Usage
+from chat_app.records import Delta, FailureKind, ModelSpec, Usage
 from prompts.records import Prompt, PromptMessage
 from tests import servers
+from tests.chat_app import asking
+from tests.chat_app.asking import PROMPT, SECRET, ask
 from tests.servers import Script, ScriptedServer
+from tests.wires import WIRES
 
-SECRET = "zebra-marmalade-4711"
-"""Stands for the person's words, a key, or a provider's text: it must turn up nowhere."""
-PROMPT = Prompt((PromptMessage("system", "Be kind."), PromptMessage("user", f"I feel low, {SECRET}.")), max_tokens=40)
-
-
-def spec_of(server: ScriptedServer, **changes: object) -> ModelSpec:
-    values: dict[str, object] = {
-        "id": "scripted", "provider": "openai", "model": "scripted", "label": "Scripted", "base_url": server.base_url,
-    }  # fmt: skip
-    return ModelSpec(**{**values, **changes})  # type: ignore[arg-type]
-
-
-@pytest.fixture
-async def models() -> AsyncIterator[Models]:
-    async with Models({}, engine=None, first_token_seconds=20, stall_seconds=20, backoff_seconds=0.01) as ready:
-        yield ready
-
-
-@pytest.fixture
-async def hasty() -> AsyncIterator[Models]:
-    """With limits that a test can wait for."""
-    async with Models({}, engine=None, first_token_seconds=0.6, stall_seconds=0.6, backoff_seconds=0.01) as ready:
-        yield ready
-
-
-Outcome = tuple[str, Usage | None, ModelFailure | None]
-
-
-async def ask(models: Models, spec: ModelSpec, prompt: Prompt = PROMPT) -> Outcome:
-    """The text, the counts, and the failure if there was one."""
-    text, usage = "", None
-    try:
-        async for item in models.stream(spec, prompt):
-            if isinstance(item, Delta):
-                assert item.text
-                assert usage is None
-                text += item.text
-            elif isinstance(item, Usage):
-                usage = item
-    except ModelFailure as failure:
-        return text, usage, failure
-    return text, usage, None
+spec_of = partial(asking.spec_of, WIRES["openai"])
 
 
 async def test_a_whole_reply_streams_with_its_counts(models: Models) -> None:

@@ -14,6 +14,20 @@ from tests.servers import ScriptedServer
 from tests.wires import WIRES, Wire
 
 ROOT = Path(__file__).parents[2]
+MAIN = "from chat_app.cli import main; main()"
+
+
+def process(folder: Path, code: str, *arguments: str) -> "subprocess.CompletedProcess[str]":
+    """`heard models ...` as a process of its own, by a program that ends in MAIN."""
+    return subprocess.run(
+        [sys.executable, "-c", code, "models", *arguments],
+        cwd=folder,
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
 
 
 def models(folder: Path, *arguments: str, **environment: str) -> Done:
@@ -44,18 +58,10 @@ def test_a_missing_extra_is_one_line(tmp_path: Path, provider: str) -> None:
         "import sys, importlib.machinery as m; find = m.PathFinder.find_spec\n"
         f"hidden = {PROVIDERS[provider].module!r}\n"
         "m.PathFinder.find_spec = classmethod(lambda c, n, *a: None if n == hidden else find(n, *a))\n"
-        "from chat_app.cli import main; main()"
+        f"{MAIN}"
     )
     for arguments, status in (("list",), 0), (("try", "mine", "Hi"), 2):
-        done = subprocess.run(
-            [sys.executable, "-c", code, "models", *arguments],
-            cwd=tmp_path,
-            env=os.environ | {"PYTHONPATH": str(ROOT)},
-            capture_output=True,
-            text=True,
-            timeout=120,
-            check=False,
-        )
+        done = process(tmp_path, code, *arguments)
         assert done.returncode == status, done.stderr
         assert f'pip install "heard[{provider}]"' in (done.stderr or done.stdout)
         assert (done.stderr or "\n").count("\n") == 1
@@ -81,15 +87,7 @@ def test_a_bad_file_is_one_sentence(tmp_path: Path, arguments: tuple[str, ...]) 
 
 
 def test_try_streams_to_standard_output(tmp_path: Path) -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", "from chat_app.cli import main; main()", "models", "try", "echo", "the sea"],
-        cwd=tmp_path,
-        env=os.environ | {"PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
+    done = process(tmp_path, MAIN, "try", "echo", "the sea")
     assert done.stdout == "I hear you say: the sea\n"
     assert "First token after" in done.stderr
 

@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import traceback
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from contextlib import aclosing
 
 import pytest
@@ -26,19 +26,6 @@ VARIABLES = (
 @pytest.fixture(params=WIRES)
 def wire(request: pytest.FixtureRequest) -> Wire:
     return WIRES[request.param]
-
-
-@pytest.fixture
-async def models() -> AsyncIterator[Models]:
-    async with Models({}, engine=None, first_token_seconds=20, stall_seconds=20, backoff_seconds=0.01) as ready:
-        yield ready
-
-
-@pytest.fixture
-async def hasty() -> AsyncIterator[Models]:
-    """With limits that a test can wait for."""
-    async with Models({}, engine=None, first_token_seconds=0.6, stall_seconds=0.6, backoff_seconds=0.01) as ready:
-        yield ready
 
 
 async def test_a_whole_reply_streams_with_its_counts(wire: Wire, models: Models) -> None:

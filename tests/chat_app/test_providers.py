@@ -3,7 +3,6 @@
 import os
 import subprocess
 import sys
-from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
@@ -17,12 +16,6 @@ from tests.chat_app.asking import SECRET, ask, spec_of
 from tests.wires import WIRES
 
 ROOT = Path(__file__).parents[2]
-
-
-@pytest.fixture
-async def models() -> AsyncIterator[Models]:
-    async with Models({}, engine=None, first_token_seconds=20, stall_seconds=20, backoff_seconds=0.01) as ready:
-        yield ready
 
 
 async def sent(models: Models, provider: str, **changes: object) -> dict[str, Any]:

@@ -1,11 +1,23 @@
-"""What tests of ballots do again and again: open one, have a vote refused, look at the rows."""
+"""What tests of ballots do again and again, on both databases: open one, have a vote refused, look at the rows."""
 
 import pytest
 from sqlalchemy import text
 
 from db.errors import VoteRefused
+from db.store import Store
 from db.study_records import AnswerRecord, BallotRecord, StudyKind
+from tests.db.conftest import Make
 from tests.db.studying import Studying
+
+
+@pytest.fixture
+def url(each_url: str) -> str:
+    return each_url
+
+
+@pytest.fixture
+async def s(store: Store, make: Make) -> Studying:
+    return Studying(store, make, reveal=False)  # else a vote is final
 
 
 async def rows(s: Studying, query: str) -> list[tuple[object, ...]]:

@@ -7,22 +7,12 @@ import pytest
 
 from db.ballots import ERASED
 from db.errors import StoreGone
-from db.store import Store
 from db.study_records import BallotRecord
 from db.voting import NOT_THERE
 from tests.db.ballot_steps import count, first_ballot, open_live
-from tests.db.conftest import Make
+from tests.db.ballot_steps import s as s
+from tests.db.ballot_steps import url as url
 from tests.db.studying import Studying
-
-
-@pytest.fixture
-def url(each_url: str) -> str:
-    return each_url
-
-
-@pytest.fixture
-async def s(store: Store, make: Make) -> Studying:
-    return Studying(store, make, reveal=False)  # else a vote is final
 
 
 async def test_no_vote_of_an_erased_person(s: Studying) -> None:

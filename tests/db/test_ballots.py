@@ -10,24 +10,15 @@ from sqlalchemy import text
 
 from db.engine import create_engine
 from db.errors import StoreBusy, StoreError, StoreGone, VoteRefused
-from db.store import Store
 from db.study_records import Choice, Progress
 from db.study_store import StudyStore
 from db.voting import NO_CHAT, NO_CONSENT, NO_SUCH_TIME, NOT_YOURS
 from tests.db.ballot_steps import count, first_ballot, refused, rows
-from tests.db.conftest import LOCK_SECONDS, Make
+from tests.db.ballot_steps import s as s
+from tests.db.ballot_steps import url as url
+from tests.db.conftest import LOCK_SECONDS
 from tests.db.processes import holding
 from tests.db.studying import Studying
-
-
-@pytest.fixture
-def url(each_url: str) -> str:
-    return each_url
-
-
-@pytest.fixture
-async def s(store: Store, make: Make) -> Studying:
-    return Studying(store, make, reveal=False)  # else a vote is final
 
 
 async def test_a_vote_is_stored_with_what_it_judged(s: Studying) -> None:

@@ -6,22 +6,12 @@ import pytest
 
 from db.ballots import CLOSED
 from db.records import DraftRecord, HistoryItem, Outcome, ReplyRecord
-from db.store import Store
 from db.study_records import AnswerStatus, BallotRecord, Choice
 from db.voting import NOT_WHOLE
 from tests.db.ballot_steps import open_live, refused, rows
-from tests.db.conftest import Make
+from tests.db.ballot_steps import s as s
+from tests.db.ballot_steps import url as url
 from tests.db.studying import Studying
-
-
-@pytest.fixture
-def url(each_url: str) -> str:
-    return each_url
-
-
-@pytest.fixture
-async def s(store: Store, make: Make) -> Studying:
-    return Studying(store, make, reveal=False)  # else a vote is final
 
 
 def carrying_on(s: Studying, ballot: BallotRecord, words: str) -> ReplyRecord:
