@@ -128,10 +128,10 @@ async def _ballot_to_vote_on(
 async def _seen(session: AsyncSession, row: VoteRow, cast: VoteRecord) -> bool:
     """Whether a vote says nothing new: its click has been here, or it is the stored choice over again, or it is a skip,
     which never takes back what has been chosen."""
-    told = (cast.choice.value, cast.most, cast.least, cast.reason)
+    judged = (cast.choice.value, cast.most, cast.least, cast.reason)
     if cast.choice is Choice.SKIPPED:
         return True
-    if row.request_id == cast.request_id or (row.choice, row.most, row.least, row.reason) == told:
+    if row.request_id == cast.request_id or (row.choice, row.most, row.least, row.reason) == judged:
         return True
     earlier = select(VoteChangeRow.number).where(
         VoteChangeRow.ballot_id == row.ballot_id, VoteChangeRow.request_id == cast.request_id
