@@ -17,7 +17,7 @@ from chat_app.identity_leak import leaks_in
 from chat_app.records import ModelFailure, ModelSpec
 from chat_app.services import Services
 from chat_app.study_file import Arm, StudyFile, StudyFileError
-from chat_app.writing import History, write_drafts
+from chat_app.writing import Asked, History, write_drafts
 from db.records import DraftRecord, DraftStatus
 from db.study_records import AnswerRecord, AnswerStatus
 from prompts.library import PromptLibrary
@@ -51,17 +51,15 @@ async def write_answer(
     persona = services.library.personas[arm.persona]
     made = Drafts() if made is None else made
     try:
-        drafts = write_drafts(
-            services,
-            replace(persona, max_tokens=min(persona.max_tokens, MOST_TOKENS)),
-            services.library.strategies[arm.strategy],
-            services.models.specs[arm.model],
-            history,
-            message,
-            services.settings.auto_improve_threshold if improve else None,
-            made,
+        asked = Asked(
+            persona=replace(persona, max_tokens=min(persona.max_tokens, MOST_TOKENS)),
+            strategy=services.library.strategies[arm.strategy],
+            model=services.models.specs[arm.model],
+            history=history,
+            text=message,
+            improve_below=services.settings.auto_improve_threshold if improve else None,
         )
-        async with aclosing(drafts) as events:
+        async with aclosing(write_drafts(services, asked, made)) as events:
             async for _ in events:
                 pass
     except ModelFailure as failure:
@@ -151,5 +149,6 @@ def _written(arm: Arm, answer: AnswerRecord, kept: DraftRecord, drafts: tuple[Dr
         total_seconds=kept.total_seconds,
         prompt_tokens=kept.prompt_tokens,
         completion_tokens=kept.completion_tokens,
+        cut=kept.cut,
         drafts=[draft_values(draft) for draft in drafts],
     )

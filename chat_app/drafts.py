@@ -9,7 +9,7 @@ from typing import Any
 
 from chat_app.records import ModelSpec, TurnRequest, Usage
 from chat_app.text import readable
-from db.records import DraftRecord, DraftStatus, ReplyRecord, ScoreRecord
+from db.records import DraftRecord, DraftStatus, ReplyRecord, ScoreRecord, StepRecord
 from prompts.records import Prompt
 from scorer.records import EmpathyScore
 
@@ -73,6 +73,7 @@ class Drafts:
             prompt_tokens=self.usage.prompt_tokens if self.usage else None,
             completion_tokens=self.usage.completion_tokens if self.usage else None,
             error=error,
+            cut=self.usage.cut if self.usage else False,
         )
         self._open = None
         self.ended.append(draft)
@@ -120,9 +121,13 @@ def draft_values(draft: DraftRecord) -> dict[str, Any]:
 
 def draft_of(values: Mapping[str, Any]) -> DraftRecord:
     """The draft that `draft_values` wrote."""
-    score = ScoreRecord(**values["score"]) if values["score"] else None
-    created = datetime.fromisoformat(values["created_at"])
-    return DraftRecord(**{**values, "status": DraftStatus(values["status"]), "score": score, "created_at": created})
+    told = {
+        "status": DraftStatus(values["status"]),
+        "score": ScoreRecord(**values["score"]) if values["score"] else None,
+        "created_at": datetime.fromisoformat(values["created_at"]),
+        "steps": tuple(StepRecord(**step) for step in values.get("steps", ())),
+    }
+    return DraftRecord(**{**values, **told})
 
 
 def score_record(score: EmpathyScore) -> ScoreRecord:

@@ -171,8 +171,10 @@ _IMPROVE = (
         "empty where it was no trial",
     ),
     Column("improved", B, "Whether the text shown is a rewrite."),
+    Column("policy", T, "The policy of writing again that this answer got.", "a file's name; empty is none"),
 )  # fmt: skip
 _TEXT = Column("text", T, "The answer as it was shown.")
+_CUT = Column("cut", B, "Whether the text ended because it had reached its longest length.", "empty for a human's")
 
 
 def _of_answer(columns: Iterable[Column]) -> tuple[Column, ...]:
@@ -193,6 +195,7 @@ ANSWERS = _of_answer(
         _STATUS,
         Column("error", T, "The plain sentence of a failure."),
         _TEXT,
+        _CUT,
         *_LENGTH,
         *_FORMATTING,
         _LEAK,

@@ -28,7 +28,7 @@ from chat_app.records import (
 )
 from chat_app.services import Services
 from chat_app.text import has_visible, readable
-from chat_app.writing import History, write_drafts
+from chat_app.writing import Asked, History, write_drafts
 from db.records import ConversationRecord, DraftStatus, MessageRecord, Outcome, ReplyRecord
 from db.store import StoreError
 
@@ -118,10 +118,8 @@ async def _answer(request: TurnRequest, services: Services, history: History) ->
     made = Drafts()
     try:
         floor = request.threshold if request.auto_improve else None
-        written = write_drafts(
-            services, request.persona, request.strategy, request.model, history, request.text, floor, made
-        )
-        async with aclosing(written) as events:
+        asked = Asked(request.persona, request.strategy, request.model, history, request.text, floor)
+        async with aclosing(write_drafts(services, asked, made)) as events:
             async for event in events:
                 yield event
     except (asyncio.CancelledError, GeneratorExit):

@@ -9,6 +9,7 @@ only for what is no crisis.
 import asyncio
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
+from dataclasses import dataclass
 
 from chat_app.drafts import Drafts
 from chat_app.records import Delta, DraftStarted, ModelSpec, Scored, Token, TurnEvent, Usage, Waiting, Whole
@@ -16,6 +17,8 @@ from chat_app.services import Services
 from db.records import DraftStatus
 from prompts.build import build_prompt
 from prompts.records import Persona, Strategy
+from scorer.records import EmpathyScore
+from scorer.score import Rated
 
 MOST_DRAFTS = 3
 """The first draft and at most two rewrites."""
@@ -24,52 +27,83 @@ History = Sequence[tuple[str, str]]
 """Earlier (message, reply) pairs, oldest first."""
 
 
-async def write_drafts(
-    services: Services,
-    persona: Persona,
-    strategy: Strategy,
-    model: ModelSpec,
-    history: History,
-    text: str,
-    improve_below: float | None,
-    made: Drafts,
-) -> AsyncGenerator[TurnEvent, None]:
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What one answer is made from."""
+
+    persona: Persona
+    strategy: Strategy
+    model: ModelSpec
+    history: History
+    text: str
+    """The message to answer."""
+    improve_below: float | None
+    """Empathy on 1..3 under which a draft is written again, or None for one draft only."""
+
+
+async def write_drafts(services: Services, asked: Asked, made: Drafts) -> AsyncGenerator[TurnEvent, None]:
     """Generate, score, and write again while the score is low. Fills `made` as it goes: a Stop loses nothing.
 
-    `improve_below`: Empathy on 1..3 under which a draft is written again, or None for one draft only. Raises
-    ModelFailure; the open draft is then still open in `made`.
+    Raises ModelFailure; the open draft is then still open in `made`.
     """
     guidance: str | None = None
     for number in range(1, MOST_DRAFTS + 1):
-        prompt = build_prompt(
-            persona,
-            strategy,
-            history,
-            text,
-            guidance=services.library.guidance[guidance] if guidance else None,
-            context_tokens=model.context_tokens,
-        )
         yield DraftStarted(number, guidance)
-        made.begin(model, prompt, number, guidance)
-        async with aclosing(services.models.stream(model, prompt)) as stream:
-            async for item in stream:
-                match item:
-                    case Delta(piece):
-                        made.add(piece)
-                        yield Token(piece)
-                    case Waiting():
-                        yield item
-                    case Usage():
-                        made.usage = item
-        made.end(DraftStatus.COMPLETE)
+        async with aclosing(_generate(services, asked, number, guidance, made)) as pieces:
+            async for piece in pieces:
+                yield piece
         yield Whole()
-        loop, scorer, written = asyncio.get_running_loop(), services.scorer, made.ended[-1].text
-        rated = await loop.run_in_executor(services.scoring, scorer.rated, text, written)
-        score = rated.score
-        made.rate(score)
-        yield Scored(number, score)
+        rated = await _rate(services, asked.text, made)
+        yield Scored(number, rated.score)
         # The numbers are on the page before the words behind them are sought: a person waits for the first.
-        made.rate(await loop.run_in_executor(services.scoring, scorer.evidenced, rated, written))
-        if improve_below is None or score.empathy is None or score.empathy >= improve_below:
+        await _explain(services, rated, made)
+        guidance = _weakness(asked, rated.score)
+        if guidance is None:
             return
-        guidance = score.weakest
+
+
+async def _generate(
+    services: Services, asked: Asked, number: int, guidance: str | None, made: Drafts
+) -> AsyncGenerator[TurnEvent, None]:
+    """One draft, from its prompt to its end."""
+    prompt = build_prompt(
+        asked.persona,
+        asked.strategy,
+        asked.history,
+        asked.text,
+        guidance=services.library.guidance[guidance] if guidance else None,
+        context_tokens=asked.model.context_tokens,
+    )
+    made.begin(asked.model, prompt, number, guidance)
+    async with aclosing(services.models.stream(asked.model, prompt)) as stream:
+        async for item in stream:
+            match item:
+                case Delta(piece):
+                    made.add(piece)
+                    yield Token(piece)
+                case Waiting():
+                    yield item
+                case Usage():
+                    made.usage = item
+    made.end(DraftStatus.COMPLETE)
+
+
+async def _rate(services: Services, message: str, made: Drafts) -> Rated:
+    """The score of the draft that has just ended."""
+    loop = asyncio.get_running_loop()
+    rated = await loop.run_in_executor(services.scoring, services.scorer.rated, message, made.ended[-1].text)
+    made.rate(rated.score)
+    return rated
+
+
+async def _explain(services: Services, rated: Rated, made: Drafts) -> None:
+    """The same score with its evidence."""
+    loop, written = asyncio.get_running_loop(), made.ended[-1].text
+    made.rate(await loop.run_in_executor(services.scoring, services.scorer.evidenced, rated, written))
+
+
+def _weakness(asked: Asked, score: EmpathyScore) -> str | None:
+    """The component that a further draft aims at; None when this one is good enough, or has no score."""
+    if asked.improve_below is None or score.empathy is None or score.empathy >= asked.improve_below:
+        return None
+    return score.weakest

@@ -98,12 +98,32 @@ class FlagRecord:
 
 
 @dataclass(frozen=True, slots=True)
+class StepRecord:
+    """One call of a model before a draft, whose text went into its prompt. Researchers see it, the person does not."""
+
+    name: str
+    """The step's name in the strategy's file."""
+    text: str
+    prompt_sha256: str
+    model: str
+    """Name of the entry in models.toml."""
+    max_tokens: int
+    """Upper bound that was sent."""
+    first_token_seconds: float | None
+    total_seconds: float
+    prompt_tokens: int | None
+    completion_tokens: int | None
+    cut: bool = False
+    """Whether it ended because it had reached `max_tokens`."""
+
+
+@dataclass(frozen=True, slots=True)
 class DraftRecord:
     """One generation: everything needed to make it again, and what came of it."""
 
     id: str
     number: int
-    """1 for the first, 2 and 3 for rewrites."""
+    """1 for the first, 2 and more for rewrites."""
     text: str
     status: DraftStatus
     kept: bool
@@ -123,6 +143,12 @@ class DraftRecord:
     """The plain sentence shown to the person; never the provider's raw text."""
     score: ScoreRecord | None
     created_at: datetime
+    cut: bool = False
+    """Whether the text ended because it had reached its longest length."""
+    fallback_for: str | None = None
+    """The model that was asked for and failed, where `model` answered in its place."""
+    steps: tuple[StepRecord, ...] = ()
+    """The calls before this one, in order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +161,8 @@ class ReplyRecord:
     strategy: str
     drafts: tuple[DraftRecord, ...]
     created_at: datetime
+    policy: str | None = None
+    """The policy of writing again, by its file's name; None in rows of before there were policies."""
 
     @property
     def kept(self) -> DraftRecord:

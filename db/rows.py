@@ -1,13 +1,22 @@
 """From records to rows and back."""
 
-from dataclasses import fields
+from dataclasses import asdict, fields
 
-from db.records import ConsentRecord, DraftRecord, DraftStatus, MessageRecord, Outcome, ReplyRecord, ScoreRecord
+from db.records import (
+    ConsentRecord,
+    DraftRecord,
+    DraftStatus,
+    MessageRecord,
+    Outcome,
+    ReplyRecord,
+    ScoreRecord,
+    StepRecord,
+)
 from db.tables import ConsentRow, DraftRow, MessageRow, ReplyRow, ScoreRow
 
 # The columns that a row and its record hold alike, under the same name.
 _SCORE = [field.name for field in fields(ScoreRecord)]
-_DRAFT = [field.name for field in fields(DraftRecord) if field.name not in {"status", "score"}]
+_DRAFT = [field.name for field in fields(DraftRecord) if field.name not in {"status", "score", "steps"}]
 
 
 def reply_row(reply: ReplyRecord) -> ReplyRow:
@@ -17,6 +26,7 @@ def reply_row(reply: ReplyRecord) -> ReplyRow:
         message_id=reply.message_id,
         persona=reply.persona,
         strategy=reply.strategy,
+        policy=reply.policy,
         created_at=reply.created_at,
         drafts=[_draft_row(draft) for draft in reply.drafts],
     )
@@ -24,7 +34,9 @@ def reply_row(reply: ReplyRecord) -> ReplyRow:
 
 def _draft_row(draft: DraftRecord) -> DraftRow:
     score = ScoreRow(**{name: getattr(draft.score, name) for name in _SCORE}) if draft.score else None
-    return DraftRow(status=draft.status.value, score=score, **{name: getattr(draft, name) for name in _DRAFT})
+    steps = [asdict(step) for step in draft.steps]
+    same = {name: getattr(draft, name) for name in _DRAFT}
+    return DraftRow(status=draft.status.value, score=score, steps=steps, **same)
 
 
 def reply_record(row: ReplyRow) -> ReplyRecord:
@@ -36,12 +48,15 @@ def reply_record(row: ReplyRow) -> ReplyRecord:
         strategy=row.strategy,
         drafts=tuple(_draft_record(draft) for draft in row.drafts),
         created_at=row.created_at,
+        policy=row.policy,
     )
 
 
 def _draft_record(row: DraftRow) -> DraftRecord:
     score = ScoreRecord(**{name: getattr(row.score, name) for name in _SCORE}) if row.score else None
-    return DraftRecord(status=DraftStatus(row.status), score=score, **{name: getattr(row, name) for name in _DRAFT})
+    steps = tuple(StepRecord(**step) for step in row.steps)
+    same = {name: getattr(row, name) for name in _DRAFT}
+    return DraftRecord(status=DraftStatus(row.status), score=score, steps=steps, **same)
 
 
 def message_record(row: MessageRow) -> MessageRecord:

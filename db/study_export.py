@@ -21,9 +21,10 @@ _TELLING_BALLOT = ("order_seed", "order_row", "attention", "condition")
 _TELLING_VOTE = ("sources", "leaks", "attention", "condition")
 _TOLD_OF_ANSWER = (
     "human", "persona", "strategy", "model", "parameters", "prompt_sha256", "first_token_seconds", "total_seconds",
-    "prompt_tokens", "completion_tokens", "improve_assigned", "improved", "drafts", "characters", "words", "formatting",
-    "leak", "score_status", "score_reason", "score_cognitive", "score_emotional", "score_behavioral", "score_empathy",
-    "score_head_name", "score_head_sha256", "score_encoder_sha256", "score_details",
+    "prompt_tokens", "completion_tokens", "improve_assigned", "improved", "policy", "cut", "drafts", "characters",
+    "words", "formatting", "leak", "score_status", "score_reason", "score_cognitive", "score_emotional",
+    "score_behavioral", "score_empathy", "score_head_name", "score_head_sha256", "score_encoder_sha256",
+    "score_details",
 )  # fmt: skip
 
 

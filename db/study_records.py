@@ -95,6 +95,10 @@ class AnswerRecord:
     """Where improvement is a trial: whether chance gave this answer the treatment. None where it was no trial."""
     improved: bool = False
     """Whether the text shown is a rewrite."""
+    policy: str | None = None
+    """The policy of writing again that this answer got; None for a human's and in rows of before there were any."""
+    cut: bool | None = None
+    """Whether the text ended because it had reached its longest length; None for a human's."""
     drafts: list[dict[str, Any]] = field(default_factory=list)
     """Every generation in order, also the shown one: the JSON of its DraftRecord."""
     characters: int = 0

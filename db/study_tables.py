@@ -78,6 +78,8 @@ class AnswerRow(Base):
     completion_tokens: Mapped[int | None]
     improve_assigned: Mapped[bool | None]
     improved: Mapped[bool]
+    policy: Mapped[str | None]
+    cut: Mapped[bool | None]
     drafts: Mapped[list[Any]] = mapped_column(JsonList)
     characters: Mapped[int]
     words: Mapped[int]

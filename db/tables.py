@@ -12,7 +12,7 @@ from typing import Any
 from sqlalchemy import CheckConstraint, ForeignKey, Index, MetaData, UniqueConstraint, text
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column, relationship
 
-from db.columns import CleanText, JsonText, UtcDateTime
+from db.columns import CleanText, JsonList, JsonText, UtcDateTime
 from db.records import DraftStatus, Outcome
 
 NAMES = {
@@ -98,6 +98,7 @@ class ReplyRow(Base):
     message_id: Mapped[str] = mapped_column(ForeignKey("message.id", ondelete="CASCADE"))
     persona: Mapped[str]
     strategy: Mapped[str]
+    policy: Mapped[str | None]
     created_at: Mapped[datetime]
     drafts: Mapped[list["DraftRow"]] = relationship(order_by="DraftRow.number", lazy="raise", passive_deletes=True)
 
@@ -108,7 +109,7 @@ class DraftRow(Base):
     __tablename__ = "draft"
     __table_args__ = (
         UniqueConstraint("reply_id", "number"),
-        CheckConstraint("number BETWEEN 1 AND 3", name="number"),
+        CheckConstraint("number BETWEEN 1 AND 9", name="number"),
         CheckConstraint(one_of("status", DraftStatus), name="status"),
         CheckConstraint("length(prompt_sha256) = 64", name="prompt_sha256"),
         CheckConstraint("first_token_seconds >= 0", name="first_token_seconds"),
@@ -132,6 +133,9 @@ class DraftRow(Base):
     prompt_tokens: Mapped[int | None]
     completion_tokens: Mapped[int | None]
     error: Mapped[str | None]
+    cut: Mapped[bool]
+    fallback_for: Mapped[str | None]
+    steps: Mapped[list[Any]] = mapped_column(JsonList)
     created_at: Mapped[datetime]
     score: Mapped["ScoreRow | None"] = relationship(lazy="raise", passive_deletes=True, uselist=False)
 

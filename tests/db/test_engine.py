@@ -31,7 +31,8 @@ def schema(path: Path) -> dict[str, list[str]]:
     connection = sqlite3.connect(path)
     rows = connection.execute("SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL").fetchall()
     connection.close()
-    return {name: parts(" ".join(sql.split())) for name, sql in rows}
+    # A table that a migration made anew has quotes round its name.
+    return {name: parts(" ".join(sql.replace(f'TABLE "{name}"', f"TABLE {name}").split())) for name, sql in rows}
 
 
 def parts(sql: str) -> list[str]:

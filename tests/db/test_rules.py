@@ -24,7 +24,7 @@ BAD_SCORES: dict[str, tuple[dict[str, Any], str]] = {
     "no status": ({"status": None}, "score.status"),
 }
 BAD_DRAFTS: dict[str, tuple[dict[str, Any], str]] = {
-    "fourth draft": ({"number": 4}, "ck_draft_number"),
+    "tenth draft": ({"number": 10}, "ck_draft_number"),
     "draft zero": ({"number": 0}, "ck_draft_number"),
     "negative time": ({"total_seconds": -0.1}, "ck_draft_total_seconds"),
     "negative wait": ({"first_token_seconds": -1.0}, "ck_draft_first_token_seconds"),
@@ -100,7 +100,7 @@ def test_sqlite_itself_knows_the_rules(url: str, path: Path) -> None:
         with pytest.raises(sqlite3.IntegrityError):
             connection.execute(statement)
     connection.execute("INSERT INTO message VALUES ('m', 'c', 1, 't', 'pending', '2026-01-01 00:00:00')")
-    connection.execute("INSERT INTO reply VALUES ('r', 'm', 'study', 'plain', '2026-01-01 00:00:00')")
+    connection.execute("INSERT INTO reply VALUES ('r', 'm', 'study', 'plain', '2026-01-01 00:00:00', NULL)")
     connection.execute("DELETE FROM participant")
     assert connection.execute("SELECT count(*) FROM reply").fetchone() == (0,)
     connection.close()

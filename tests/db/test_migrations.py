@@ -1,0 +1,61 @@
+"""What a database of an earlier version keeps when it is brought up to date."""
+
+import sqlite3
+from pathlib import Path
+
+from db.engine import create_engine, upgrade
+from db.records import Outcome, StepRecord
+from db.store import Store
+from tests.db.conftest import Make
+from tests.db.test_flags import migrate
+
+PERSON = "INSERT INTO participant VALUES ('p', '2026-01-01 00:00:00')"
+TALK = "INSERT INTO conversation (id, participant_id, persona, created_at) VALUES ('c', 'p', 'quiet', '2026-01-01')"
+MESSAGE = """INSERT INTO message (id, conversation_id, position, text, outcome, created_at)
+    VALUES ('m', 'c', 1, 'A hard week.', 'answered', '2026-01-01')"""
+REPLY = (
+    "INSERT INTO reply (id, message_id, persona, strategy, created_at) VALUES ('r', 'm', 'q', 'plain', '2026-01-01')"
+)
+DRAFT = """INSERT INTO draft (id, reply_id, number, text, status, kept, prompt_sha256, model, parameters,
+    total_seconds, created_at) VALUES (?, 'r', ?, 'That is a lot.', 'complete', ?, ?, 'echo', '{}', 1.5,
+    '2026-01-01 00:00:00')"""
+SCORE = """INSERT INTO score (draft_id, status, cognitive, emotional, behavioral, empathy, head_name, head_sha256,
+    encoder_sha256) VALUES (?, 'scored', 1, 2, 3, 2, 'default', ?, ?)"""
+
+
+async def test_drafts_and_their_scores_outlive_the_new_table(tmp_path: Path, make: Make) -> None:
+    path = tmp_path / "old.db"
+    url = f"sqlite+aiosqlite:///{path}"
+    engine = create_engine(url)
+    await migrate(engine, "0004")
+    with sqlite3.connect(path) as connection:
+        for statement in (PERSON, TALK, MESSAGE, REPLY):
+            connection.execute(statement)
+        for number, kept in ((1, False), (2, True)):
+            connection.execute(DRAFT, (f"d{number}", number, kept, "c" * 64))
+            connection.execute(SCORE, (f"d{number}", "a" * 64, "b" * 64))
+    connection.close()
+    await upgrade(url)
+    reply = await Store(engine).reply("r")
+    assert reply is not None
+    assert [(d.number, d.kept, d.cut, d.fallback_for, d.steps) for d in reply.drafts] == [
+        (1, False, False, None, ()),
+        (2, True, False, None, ()),
+    ]
+    assert [d.score.empathy for d in reply.drafts if d.score] == [2, 2]
+    assert reply.policy is None
+    await engine.dispose()
+
+
+async def test_a_draft_comes_back_with_its_steps(store: Store, make: Make, person: str) -> None:
+    conversation = make.conversation(person)
+    message = make.message(conversation)
+    step = StepRecord("read", "sad, because of the week", "d" * 64, "echo", 80, 0.1, 0.4, 20, 9)
+    drafts = (
+        make.draft(number=1, kept=False, cut=True, fallback_for="gpt", steps=(step,)),
+        *(make.draft(number=number, kept=number == 4) for number in (2, 3, 4)),
+    )
+    reply = make.reply(message, *drafts, policy="best-of-4")
+    await store.open_turn(conversation, message)
+    await store.close_turn(message.id, Outcome.ANSWERED, reply)
+    assert await store.reply(reply.id) == reply
