@@ -12,7 +12,7 @@ from typing import Any
 
 import yaml
 
-from prompts.library import nearest
+from prompts.files import nearest
 
 FOLDER = Path(__file__).parent / "safety"
 CATEGORIES = ("ideation", "passive", "plan", "attempt", "self_harm", "third_person", "method_question")

@@ -8,7 +8,8 @@ import typer
 
 from chat_app.hints import nearest_name
 from prompts.build import build_prompt
-from prompts.library import PromptFileError, PromptLibrary
+from prompts.files import PromptFileError
+from prompts.library import PromptLibrary
 
 app = typer.Typer(help="Check and show personas, strategies and guidance.", no_args_is_help=True)
 

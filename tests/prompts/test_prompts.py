@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from prompts.build import build_prompt
-from prompts.library import BUILT_IN, PromptFileError, PromptLibrary
+from prompts.files import PromptFileError
+from prompts.library import BUILT_IN, PromptLibrary
 from prompts.records import PromptMessage
 
 STUDY = """You are an empathetic therapist. Provide a single thoughtful and supportive response to the patient.

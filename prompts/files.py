@@ -1,0 +1,80 @@
+"""A YAML file of prompts as checked values; every fault is told with the file and the nearest right name."""
+
+import difflib
+import re
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+_ID = re.compile(r"[a-z0-9][a-z0-9_-]{0,39}")
+
+
+class PromptFileError(Exception):
+    """A prompt file that cannot be used; `str()` names the file, the fault and the next step."""
+
+    exit_status = 2
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """A sentence that helps with a misspelt name: the nearest right one, or all of them."""
+    match = difflib.get_close_matches(name, sorted(known), n=1)
+    return f"Did you mean {match[0]}?" if match else f"Known: {', '.join(sorted(known))}."
+
+
+def yaml_files(folder: Path) -> list[Path]:
+    """The .yaml files of a folder, by name. Raises PromptFileError for a folder without one."""
+    paths = sorted(folder.glob("*.yaml"))
+    if not paths:
+        raise PromptFileError(f"{folder} holds no .yaml file. Put at least one there.")
+    stray = sorted(folder.glob("*.yml"))
+    if stray:
+        raise PromptFileError(f"{stray[0]}: prompt files end in .yaml. Rename it.")
+    return paths
+
+
+def read_keys(path: Path, keys: set[str]) -> dict[str, Any]:
+    """The values of a file that may hold `keys` and no others. Raises PromptFileError."""
+    try:
+        values = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError) as error:
+        raise PromptFileError(f"{path} cannot be read: {error}.") from error
+    except yaml.YAMLError as error:
+        place = getattr(error, "problem_mark", None)
+        where = f" at line {place.line + 1}" if place else ""
+        raise PromptFileError(
+            f"{path} is not valid YAML{where}. Mend that line; a text with a colon needs quotes."
+        ) from error
+    if not isinstance(values, dict):
+        raise PromptFileError(f"{path} must hold keys such as name and description.")
+    for key in values:
+        if key not in keys:
+            raise PromptFileError(f'{path}: unknown key "{key}". {nearest(str(key), keys)}')
+    return values
+
+
+def text_of(path: Path, values: dict[str, Any], key: str, default: str | None = None) -> str:
+    """A text among `values`; without a default it must be there. Raises PromptFileError."""
+    value = values.get(key, default)
+    if not isinstance(value, str):
+        fault = "is missing" if value is None else f"must be a text, not {type(value).__name__}"
+        raise PromptFileError(f"{path}: {key} {fault}.")
+    return value
+
+
+def number_of(path: Path, values: dict[str, Any], key: str, default: int, low: int, high: int) -> int:
+    """A whole number of `low`..`high` among `values`. Raises PromptFileError."""
+    value = values.get(key, default)
+    if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= high:
+        raise PromptFileError(f"{path}: {key} must be a whole number from {low} to {high}, not {value!r}.")
+    return value
+
+
+def file_id(path: Path) -> str:
+    """The name that a file gives to what it holds. Raises PromptFileError for one that the data could not keep."""
+    if not _ID.fullmatch(path.stem):
+        raise PromptFileError(
+            f"{path}: a file name may use a-z, 0-9, - and _ (at most 40), because it is the name in the data."
+        )
+    return path.stem
