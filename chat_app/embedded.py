@@ -1,9 +1,9 @@
-"""The embedded engine as a LangChain chat model."""
+"""A model that runs in this process as a LangChain chat model: the embedded engine, or weights of the Hub."""
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from contextlib import aclosing
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 from langchain_core.callbacks import AsyncCallbackManagerForLLMRun, CallbackManagerForLLMRun
 from langchain_core.language_models.chat_models import BaseChatModel, agenerate_from_stream
@@ -14,12 +14,32 @@ from langchain_core.outputs import ChatGenerationChunk, ChatResult
 from pydantic import ConfigDict
 
 from chat_app.engine import Done, Engine
+from chat_app.records import Delta
 from chat_app.waiting_line import Ticket
 
 __all__ = ["EmbeddedChat", "Engine"]
 
-CONTROL_MARKS = ("<|im_start|>", "<|im_end|>", "<|endoftext|>")
-"""The model's own marks of who speaks. Typed by a person they would end the message and begin one of the system."""
+
+@runtime_checkable
+class LocalModel(Protocol):
+    """What `Engine` and `HubModel` have in common."""
+
+    @property
+    def marks(self) -> tuple[str, ...]:
+        """The model's own marks of who speaks. Typed by a person they would end the message and begin one of the
+        system."""
+
+    def stream(
+        self,
+        messages: Sequence[Mapping[str, Any]],
+        *,
+        max_tokens: int,
+        temperature: float,
+        sampling: Mapping[str, float] | None = None,
+        seed: int | None = None,
+        ticket: Ticket | None = None,
+    ) -> AsyncGenerator[Delta | Done, None]:
+        """Delta+, then Done; as `Engine.stream`."""
 
 
 class EmbeddedChat(BaseChatModel):
@@ -27,7 +47,7 @@ class EmbeddedChat(BaseChatModel):
 
     model_config = ConfigDict(arbitrary_types_allowed=True)
 
-    engine: Engine
+    engine: LocalModel
     max_tokens: int = 640
     temperature: float = 0.7
     sampling: Mapping[str, float] = {}
@@ -50,7 +70,7 @@ class EmbeddedChat(BaseChatModel):
         wire = convert_to_openai_messages(messages)
         assert isinstance(wire, list)
         for message in wire:
-            message["content"] = _without_marks(str(message["content"]))
+            message["content"] = _without_marks(str(message["content"]), self.engine.marks)
         items = self.engine.stream(
             wire,
             max_tokens=self.max_tokens,
@@ -104,7 +124,7 @@ def _last_chunk(done: Done) -> ChatGenerationChunk:
     return ChatGenerationChunk(message=message)
 
 
-def _without_marks(text: str) -> str:
-    for mark in CONTROL_MARKS:
-        text = text.replace(mark, mark.replace("|", " "))
+def _without_marks(text: str, marks: tuple[str, ...]) -> str:
+    for mark in marks:
+        text = text.replace(mark, mark.replace("|", " ") if "|" in mark else " ".join(mark))
     return text

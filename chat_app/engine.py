@@ -35,6 +35,9 @@ PROMPT_CACHE_MB = 64
 NICENESS = 10
 """Of the engine's own threads: beside one of niceness 0 on the same core they get a tenth of it (sched(7))."""
 
+MARKS = ("<|im_start|>", "<|im_end|>", "<|endoftext|>")
+"""How the embedded model is told who speaks."""
+
 NATIVE_ERRORS = (RuntimeError, ValueError, TypeError, IndexError, ArithmeticError, OSError, MemoryError)
 """What Cython makes of the exceptions of llama.cpp."""
 
@@ -109,6 +112,11 @@ class Engine:
         """Asked for by `base_url`, so that no other program or web page on this machine can use the engine."""
         self._starting = threading.Lock()
         self._running: _Running | None = None
+
+    @property
+    def marks(self) -> tuple[str, ...]:
+        """The model's own marks of who speaks."""
+        return MARKS
 
     @property
     def started(self) -> bool:

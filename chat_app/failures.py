@@ -12,6 +12,8 @@ import httpx2
 from chat_app.providers import PROVIDERS
 from chat_app.records import FailureKind, ModelFailure, ModelSpec
 
+DOWN = (FailureKind.UNREACHABLE, FailureKind.SERVER_ERROR, FailureKind.SILENT)
+"""What a server that is down does. All else is for whoever called to mend, or shows that somebody is there."""
 SERVER_ERRORS = (
     httpx2.HTTPError, httpx2.InvalidURL, httpx2.StreamError, OSError,
     ValueError, TypeError, AttributeError, LookupError,  # what LangChain raises on an answer that is not the protocol
@@ -122,6 +124,16 @@ def seconds_to_wait(value: str | None) -> float | None:
     return seconds if 0 <= seconds < 1e7 else None
 
 
+def resting(spec: ModelSpec, seconds: float) -> ModelFailure:
+    """The server has failed so often in a row that it is not asked at present."""
+    when = f"in {seconds:.0f} seconds" if seconds >= 1 else "in a moment"
+    return ModelFailure(
+        FailureKind.RESTING,
+        f'The server of "{spec.label}" has failed several times in a row and is left alone for now. Try again {when}, '
+        "or choose another model.",
+    )
+
+
 def missing_package(spec: ModelSpec) -> ModelFailure:
     """The client library of the model's provider is not installed."""
     extra = PROVIDERS[spec.provider].extra
@@ -191,6 +203,15 @@ def cut(spec: ModelSpec) -> ModelFailure:
     return ModelFailure(
         FailureKind.CUT,
         f'The reply of "{spec.label}" broke off in the middle. Send the message again for a whole one.',
+    )
+
+
+def overlong(spec: ModelSpec, seconds: float) -> ModelFailure:
+    """The reply is longer in coming than a whole one may be."""
+    return ModelFailure(
+        FailureKind.CUT,
+        f'"{spec.label}" was still writing after {seconds:g} seconds, the longest that a reply may take here, so it '
+        "was cut. Send the message again, or choose a faster model.",
     )
 
 

@@ -114,14 +114,14 @@ class _Entry:
                 "A server that speaks OpenAI's protocol is openai, with its base_url."
             )
         kind = PROVIDERS[provider]
-        if not kind.served:
-            for key in ("base_url", "key_env", "model"):
-                if key in values:
-                    raise self.fault(f"{key} has no meaning for provider {provider}. Remove it.")
+        for key in (*(("base_url",) if not kind.served else ()), *(("key_env", "model") if not kind.named else ())):
+            if key in values:
+                raise self.fault(f"{key} has no meaning for provider {provider}. Remove it.")
+        if not kind.named:
             return replace(next(s for s in BUILT_IN.values() if s.provider == provider), id=self.name, label=self.name)
         model = values.get("model")
         if not isinstance(model, str) or not model.strip():
-            raise self.fault("model is missing: the server's own name for the model, in quotes.")
+            raise self.fault(f"model is missing: {kind.example}, in quotes.")
         key_env = self._key_env(values)
         if kind.key_wanted and key_env is None and "base_url" not in values:
             raise self.fault(
@@ -133,7 +133,7 @@ class _Entry:
             provider=provider,
             model=model,
             label=self.name,
-            base_url=self._base_url(values, kind),
+            base_url=self._base_url(values, kind) if kind.served else None,
             key_env=key_env,
         )
 

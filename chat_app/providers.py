@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from chat_app.connections import Connections
     from chat_app.engine import Engine
+    from chat_app.hub_engine import HubEngine
     from chat_app.waiting_line import Ticket
 
 NO_KEY = "none"
@@ -35,8 +36,9 @@ class Call:
     longest_gap: float
     """Seconds that no chunk may take, under any of our limits."""
     engine: "Engine | None" = None
+    hub: "HubEngine | None" = None
     ticket: "Ticket | None" = None
-    """The slot of the embedded engine, if one was waited for."""
+    """The slot of either engine, if one was waited for."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,6 +49,8 @@ class Provider:
     """Makes the chat model for one call."""
     module: str
     """What has to be imported before a call: a client library, or our own code."""
+    beside: tuple[str, ...] = ()
+    """Further modules that must be there."""
     extra: str | None = None
     """The extra of heard that brings the module, as in `pip install "heard[anthropic]"`; None if it is always there."""
     errors: tuple[str, ...] = ()
@@ -56,7 +60,11 @@ class Provider:
     url: str | None = None
     """Where an entry without `base_url` goes; None where there is no such place."""
     served: bool = True
-    """Whether the model is on a server, so that model, base_url and key_env have a meaning."""
+    """Whether the model is on a server, so that base_url has a meaning."""
+    named: bool = True
+    """Whether there is more than one, so that model and key_env have a meaning."""
+    example: str = "the server's own name for the model"
+    """What model is, as a sentence names it."""
     own_path: tuple[str, ...] = ()
     """Ends of an address that the client adds by itself, and which are taken off a `base_url`."""
     key_wanted: str | None = None
@@ -83,7 +91,8 @@ class Provider:
 
 def is_installed(name: str) -> bool:
     """Whether the package of a provider is there. Imports nothing."""
-    return importlib.util.find_spec(PROVIDERS[name].module) is not None
+    provider = PROVIDERS[name]
+    return all(importlib.util.find_spec(module) is not None for module in (provider.module, *provider.beside))
 
 
 def load_client(name: str) -> None:
@@ -97,6 +106,20 @@ def _embedded(call: Call) -> "BaseChatModel":
     assert call.engine is not None
     return EmbeddedChat(
         engine=call.engine,
+        max_tokens=call.max_tokens,
+        temperature=call.spec.temperature,
+        sampling=call.spec.sampling,
+        seed=call.spec.seed,
+        ticket=call.ticket,
+    )
+
+
+def _transformers(call: Call) -> "BaseChatModel":
+    from chat_app.embedded import EmbeddedChat
+
+    assert call.hub is not None
+    return EmbeddedChat(
+        engine=call.hub.model(call.spec),
         max_tokens=call.max_tokens,
         temperature=call.spec.temperature,
         sampling=call.spec.sampling,
@@ -250,8 +273,8 @@ _OPENAI = Provider(
 )
 
 PROVIDERS = {
-    "embedded": Provider(chat=_embedded, module="chat_app.embedded", served=False),
-    "echo": Provider(chat=_echo, module="chat_app.echo", served=False),
+    "embedded": Provider(chat=_embedded, module="chat_app.embedded", served=False, named=False),
+    "echo": Provider(chat=_echo, module="chat_app.echo", served=False, named=False),
     "openai": replace(_OPENAI, url=OPENAI_URL),
     "anthropic": Provider(
         chat=_anthropic,
@@ -289,5 +312,14 @@ PROVIDERS = {
         sampling=("top_p", "top_k", "repeat_penalty", "repeat_last_n"),
     ),
     "vllm": _OPENAI,
+    "transformers": Provider(
+        chat=_transformers,
+        module="transformers",
+        beside=("torch",),
+        extra="hub",
+        served=False,
+        example="a name of the Hugging Face Hub, or a folder with weights",
+        sampling=("top_p", "top_k", "min_p", "typical_p", "repetition_penalty"),
+    ),
 }
 """Every provider by the name that models.toml has for it."""

@@ -47,6 +47,8 @@ class FailureKind(StrEnum):
     """5xx."""
     REJECTED = "rejected"
     """4xx other than a key or 429."""
+    RESTING = "resting"
+    """Not asked at all: its server has failed so often in a row."""
     SILENT = "silent"
     """No first token within the limit."""
     CUT = "cut"

@@ -52,13 +52,19 @@ class ReplyStream:
         max_tokens: int,
         first_token_seconds: float,
         stall_seconds: float,
+        total_seconds: float,
+        ends_at: float,
     ) -> None:
+        """`ends_at`, by the event loop's clock, is when the call's `total_seconds` are over: earlier attempts, and the
+        pauses between them, count."""
         self._chunks = chunks
         self._spec = spec
         self._errors: tuple[type[Exception], ...] = (ModelFailure, *provider_errors(spec))
         self._room = max_tokens * CHARACTERS_PER_TOKEN
         self._first_token_seconds = first_token_seconds
         self._stall_seconds = stall_seconds
+        self._total_seconds = total_seconds
+        self._ends_at = ends_at
         self._answers: list[Answer] = []
         self._opening = ""
         """Text up to the first visible character."""
@@ -78,7 +84,7 @@ class ReplyStream:
             OPEN.reset(noting)
 
     async def _begin(self) -> None:
-        deadline = asyncio.get_running_loop().time() + self._first_token_seconds
+        deadline = min(asyncio.get_running_loop().time() + self._first_token_seconds, self._ends_at)
         while not has_visible(self._opening):
             try:
                 async with asyncio.timeout_at(deadline) as limit:
@@ -86,7 +92,7 @@ class ReplyStream:
             except TimeoutError:
                 if self._whole and limit.expired():
                     raise Fault(failures.empty(self._spec)) from None
-                raise Fault(failures.silent(self._spec, self._first_token_seconds)) from None
+                raise Fault(failures.silent(self._spec, min(self._first_token_seconds, self._total_seconds))) from None
             except self._errors as error:
                 raise fault_of(error, self._spec, begun=False) from None
             if text is None:
@@ -104,16 +110,18 @@ class ReplyStream:
                 yield self._measured(text)
                 if self._room <= 0:
                     raise Fault(failures.endless(self._spec))
-                deadline = loop.time() + self._stall_seconds
+                deadline = min(loop.time() + self._stall_seconds, self._ends_at)
             if self._whole:
                 deadline = min(deadline, loop.time() + USAGE_SECONDS)
             try:
                 async with asyncio.timeout_at(deadline):
                     text = await self._next()
             except self._errors as error:  # a TimeoutError is an OSError, and so one of them
-                if not self._whole:  # else the words are all there, and only the counts were lost
-                    raise fault_of(error, self._spec, begun=True) from None
-                break
+                if self._whole:  # the words are all there, and only the counts were lost
+                    break
+                if isinstance(error, TimeoutError) and loop.time() >= self._ends_at:
+                    raise Fault(failures.overlong(self._spec, self._total_seconds)) from None
+                raise fault_of(error, self._spec, begun=True) from None
         if not self._whole:
             raise Fault(failures.cut(self._spec))
         yield Usage(self._usage.get("input_tokens"), self._usage.get("output_tokens"), self._cut)

@@ -84,7 +84,11 @@ async def open_services(
     database = create_engine(settings.database, lock_seconds=settings.save_seconds)
     engine = Engine(weights.chat_model)
     models = Models(
-        specs, engine=engine, first_token_seconds=settings.first_token_seconds, stall_seconds=settings.stall_seconds
+        specs,
+        engine=engine,
+        first_token_seconds=settings.first_token_seconds,
+        stall_seconds=settings.stall_seconds,
+        total_seconds=settings.total_seconds,
     )
     store = Store(database)
     studies = StudyStore(database)

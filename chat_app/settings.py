@@ -76,6 +76,8 @@ class Settings(BaseSettings):
     """How long a server may stay silent before its first token, counted from the moment it has a free slot."""
     stall_seconds: float = Field(default=30.0, gt=0)
     """How long a started stream may pause before it counts as cut."""
+    total_seconds: float = Field(default=180.0, gt=0)
+    """How long a whole reply may take, from its first call to its last token; what has arrived by then is kept."""
     save_seconds: float = Field(default=5.0, gt=0)
     """How long a write waits for a database that another process has locked."""
     secure_cookies: bool = False

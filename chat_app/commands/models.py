@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from chat_app.records import ModelSpec, Usage
     from chat_app.settings import Settings
 
+QUESTION = "I could not sleep last night, and today everything is too much."
+
 app = typer.Typer(no_args_is_help=True, help="List the models, try one, or fetch the ones that run on this machine.")
 
 
@@ -34,7 +36,7 @@ def list_models() -> None:
 @app.command("try")
 def try_model(
     name: Annotated[str, typer.Argument(help="A model's name, as `heard models list` shows it.")],
-    text: Annotated[str, typer.Argument(help="What to say to it.")],
+    text: Annotated[str, typer.Argument(help="What to say to it.")] = QUESTION,
     max_tokens: Annotated[int, typer.Option(min=1, max=4000, help="Longest reply, in tokens.")] = 200,
 ) -> None:
     """Send one message to a model and stream its reply, without persona, scores or storage."""
@@ -101,6 +103,7 @@ async def _try(spec: "ModelSpec", text: str, max_tokens: int, settings: "Setting
             engine=engine,
             first_token_seconds=settings.first_token_seconds,
             stall_seconds=settings.stall_seconds,
+            total_seconds=settings.total_seconds,
         ) as models:
             async for item in models.stream(spec, prompt):
                 if isinstance(item, Delta):

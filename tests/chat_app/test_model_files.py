@@ -123,6 +123,13 @@ GOOD = 'provider = "openai", model = "m"'
         (f"a = {{ {GOOD}, context_tokens = 10 }}", "context_tokens must be a whole number"),
         ('a = { provider = "embedded", context_tokens = 8192 }', "from 512 to 2048"),
         (f'a = {{ {GOOD}, label = "" }}', "label must be a text"),
+        ('a = { provider = "transformers" }', "a name of the Hugging Face Hub, or a folder with weights"),
+        ('a = { provider = "transformers", model = "m", base_url = "http://x/v1" }', "base_url has no meaning"),
+        (
+            'a = { provider = "transformers", model = "m", sampling = { repeat_penalty = 1 } }',
+            "Did you mean repetition_",
+        ),
+        ('a = { provider = "echo", key_env = "K" }', "key_env has no meaning for provider echo"),
         ('a = { provider = "echo", base_url = "http://x/v1" }', "base_url has no meaning for provider echo"),
         ('smollm2 = { provider = "openai", model = "m" }', "this name belongs to a model that comes with heard"),
         ('gpt-4.1 = { provider = "openai", model = "m" }', 'Put quotes round a name with a dot: "gpt-4.1"'),

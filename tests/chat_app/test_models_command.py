@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from chat_app.commands.models import QUESTION
 from chat_app.providers import PROVIDERS
 from tests import servers
 from tests.commands import Done, heard
@@ -48,12 +49,11 @@ def test_list_shows_what_is_missing(tmp_path: Path) -> None:
     assert "ready" in done.stdout.splitlines()[2]
 
 
-@pytest.mark.parametrize("provider", ["anthropic", "google", "ollama"])
+@pytest.mark.parametrize("provider", ["anthropic", "google", "ollama", "transformers"])
 def test_a_missing_extra_is_one_line(tmp_path: Path, provider: str) -> None:
     """In a process whose import system finds no such library."""
-    (tmp_path / "models.toml").write_text(
-        f'mine = {{ provider = "{provider}", model = "m", base_url = "http://127.0.0.1:9", label = "Mine" }}'
-    )
+    address = 'base_url = "http://127.0.0.1:9", ' if PROVIDERS[provider].served else ""
+    (tmp_path / "models.toml").write_text(f'mine = {{ provider = "{provider}", model = "m", {address}label = "Mine" }}')
     code = (
         "import sys, importlib.machinery as m; find = m.PathFinder.find_spec\n"
         f"hidden = {PROVIDERS[provider].module!r}\n"
@@ -63,7 +63,7 @@ def test_a_missing_extra_is_one_line(tmp_path: Path, provider: str) -> None:
     for arguments, status in (("list",), 0), (("try", "mine", "Hi"), 2):
         done = process(tmp_path, code, *arguments)
         assert done.returncode == status, done.stderr
-        assert f'pip install "heard[{provider}]"' in (done.stderr or done.stdout)
+        assert f'pip install "heard[{PROVIDERS[provider].extra}]"' in (done.stderr or done.stdout)
         assert (done.stderr or "\n").count("\n") == 1
 
 
@@ -90,6 +90,12 @@ def test_try_streams_to_standard_output(tmp_path: Path) -> None:
     done = process(tmp_path, MAIN, "try", "echo", "the sea")
     assert done.stdout == "I hear you say: the sea\n"
     assert "First token after" in done.stderr
+
+
+def test_try_has_a_question_of_its_own(tmp_path: Path) -> None:
+    done = models(tmp_path, "try", "echo")
+    assert (done.status, done.stdout) == (0, f"I hear you say: {QUESTION}\n")
+    assert QUESTION in models(tmp_path, "try", "--help").stdout
 
 
 def test_try_with_a_wrong_name_or_no_text(tmp_path: Path) -> None:

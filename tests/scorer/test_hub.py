@@ -1,15 +1,11 @@
 """An encoder by a Hub name: fetched from a server that speaks the Hub's protocol, and kept in its cache."""
 
 import csv
-import hashlib
-import json
 import os
 import shutil
 import subprocess
 import sys
-import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
@@ -23,8 +19,8 @@ from scorer.head import read_head_file
 from scorer.hub import FILES, encoder_name, encoder_of
 from scorer.records import COMPONENTS
 from scorer.score import HEADS
+from tests.hub_server import COMMIT, hub_serving
 
-COMMIT = "0123456789abcdef0123456789abcdef01234567"
 HEARD = "from chat_app.cli import main; main()"
 
 
@@ -46,50 +42,8 @@ def published(tmp_path_factory: pytest.TempPathFactory, encoder_folder: Path) ->
 @pytest.fixture(scope="module")
 def hub(published: Path) -> Iterator[tuple[str, list[str]]]:
     """A server on loopback with one repository, "team/small-bert", and the paths that were asked of it."""
-    asked: list[str] = []
-    names = [path.name for path in published.iterdir()]
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_HEAD(self) -> None:
-            self.do_GET()
-
-        def do_GET(self) -> None:
-            path = self.path.partition("?")[0]
-            asked.append(path)
-            if path.startswith("/api/models/team/small-bert/tree/"):
-                self.answer(json.dumps([self.entry(name) for name in names]).encode())
-            elif path in ("/api/models/team/small-bert", "/api/models/team/small-bert/revision/main"):
-                siblings = [{"rfilename": name} for name in names]
-                self.answer(json.dumps({"id": "team/small-bert", "sha": COMMIT, "siblings": siblings}).encode())
-            elif path.startswith(f"/team/small-bert/resolve/{COMMIT}/") and path.rpartition("/")[2] in names:
-                self.answer((published / path.rpartition("/")[2]).read_bytes())
-            else:
-                self.send_response(404)
-                self.send_header("X-Error-Code", "RepoNotFound")
-                self.send_header("Content-Length", "0")
-                self.end_headers()
-
-        def entry(self, name: str) -> dict[str, object]:
-            data = (published / name).read_bytes()
-            return {"type": "file", "path": name, "size": len(data), "oid": hashlib.sha1(data).hexdigest()}
-
-        def answer(self, body: bytes) -> None:
-            self.send_response(200)
-            self.send_header("Content-Length", str(len(body)))
-            self.send_header("X-Repo-Commit", COMMIT)
-            self.send_header("ETag", f'"{hashlib.sha256(body).hexdigest()}"')
-            self.end_headers()
-            if self.command == "GET":
-                self.wfile.write(body)
-
-        def log_message(self, *_: object) -> None:
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    yield f"http://127.0.0.1:{server.server_port}", asked
-    server.shutdown()
-    server.server_close()
+    with hub_serving("team/small-bert", published) as server:
+        yield server.endpoint, server.paths
 
 
 def python(
