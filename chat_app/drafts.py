@@ -21,6 +21,10 @@ class Drafts:
     ended: list[DraftRecord] = field(default_factory=list)
     usage: Usage | None = None
     """Token counts of the open draft, once the model has given them."""
+    stand_in: ModelSpec | None = None
+    """The model that writes in place of the one that was asked for, once that has failed."""
+    fallback_for: str | None = None
+    """The name of the one that was asked for, where there is a stand-in."""
     _open: DraftRecord | None = None
     _pieces: list[str] = field(default_factory=list)
     _began: float = 0.0
@@ -52,7 +56,13 @@ class Drafts:
             error=None,
             score=None,
             created_at=datetime.now(UTC),
+            fallback_for=self.fallback_for,
         )
+
+    @property
+    def begun(self) -> bool:
+        """Whether the open draft has any text."""
+        return self._open is not None and bool(self._pieces)
 
     def add(self, text: str) -> None:
         """Take a piece of the open draft's text."""

@@ -175,6 +175,8 @@ class _Run:
                     queue.append(task)
 
     async def _write(self, task: Task) -> bool:
+        models = self._services.models
+        await models.rested(models.specs[task.arm.model])  # nobody waits here, and a call that is not made says nothing
         answer = await write_answer(self._services, self._study, task.arm, task.item.message, (), task.answer)
         saving = asyncio.ensure_future(self._services.studies.save_answer(answer))
         try:

@@ -30,10 +30,21 @@ class Health:
         self._database = "ok"  # it has just been migrated
 
     def state(self) -> dict[str, str]:
-        """`status` is "ok", "starting" (the model still loads) or "degraded"; the others say which part."""
+        """`status` is "ok", "starting" (the model still loads) or "degraded"; the others say which part.
+
+        `resting` is there while servers of models are left alone, and names the models (in blind mode their number).
+        """
         parts = {"model": self._model, "database": self._database, "scorer": "ready"}
         failed = "failed" in parts.values()
-        return {"status": "degraded" if failed else "starting" if self._model == "starting" else "ok", **parts}
+        status = "degraded" if failed else "starting" if self._model == "starting" else "ok"
+        return {"status": status, **parts, **self._resting()}
+
+    def _resting(self) -> dict[str, str]:
+        names = self._services.models.resting
+        if not names:
+            return {}
+        # Anybody may look here, and in blind mode the names are what people must not learn.
+        return {"resting": ", ".join(names) if self._services.blind is None else str(len(names))}
 
     @asynccontextmanager
     async def watching(self) -> AsyncIterator[None]:

@@ -20,6 +20,7 @@ from chat_app.records import (
     CrisisShown,
     DraftStarted,
     Failed,
+    FellBack,
     Finished,
     NotSaved,
     Refused,
@@ -73,6 +74,8 @@ class View:
     """Calls that the model serves first; 0 once a draft has its first token."""
     number: int = 0
     """The current draft; 0 before the first."""
+    other_model: bool = False
+    """Whether another model than the chosen one writes, because that one failed."""
     guidance: str | None = None
     """Component that the current draft aims at; None for the first."""
     text: str = ""
@@ -111,6 +114,8 @@ class View:
                 self.ahead = ahead
             case DraftStarted(number, guidance):
                 self.number, self.guidance, self.text, self.ahead = number, guidance, "", 0
+            case FellBack():
+                self.other_model, self.ahead = True, 0
             case Scored(number, score):
                 self.scores[number], self.texts[number], self.rating = score, self.text, False
             case AnswersBegun(number):

@@ -41,7 +41,8 @@ class ModelsError(Exception):
 def load_models(path: Path | None) -> dict[str, ModelSpec]:
     """The built-in models, then the entries of `path` in their order. None or an absent file means the built-in ones.
 
-    An entry named like a built-in model may change its label, temperature and seed. Raises ModelsError.
+    An entry named like a built-in model may change its label, temperature, seed, sampling and fallback. Raises
+    ModelsError.
     """
     specs = dict(BUILT_IN)
     if path is None or not path.exists():
@@ -54,6 +55,8 @@ def load_models(path: Path | None) -> dict[str, ModelSpec]:
         raise ModelsError(f"{path} cannot be read ({error.strerror}). Make it readable, or move it away.") from error
     for name, entry in entries.items():
         specs[name] = _Entry(path, name, entry).spec()
+    for name, entry in entries.items():
+        _Entry(path, name, entry).check_fallback(specs)
     return specs
 
 
@@ -80,16 +83,34 @@ class _Entry:
         self._check_keys(values)
         built_in = BUILT_IN.get(self.name)
         if built_in is not None:
-            taken = sorted(set(values) - {"label", "temperature", "seed", "sampling"})
+            taken = sorted(set(values) - {"label", "temperature", "seed", "sampling", "fallback"})
             if taken:
                 raise self.fault(
                     f"this name belongs to a model that comes with heard, whose {taken[0]} is fixed (label, "
-                    "temperature, seed and sampling may be set). Give your entry another name."
+                    "temperature, seed, sampling and fallback may be set). Give your entry another name."
                 )
             base = built_in
         else:
             base = self._base(values)
-        return replace(base, **self._numbers(values, PROVIDERS[base.provider]), **self._label(values))
+        return replace(
+            base,
+            **self._numbers(values, PROVIDERS[base.provider]),
+            **self._label(values),
+            fallback=values.get("fallback"),
+        )
+
+    def check_fallback(self, specs: Mapping[str, ModelSpec]) -> None:
+        """Raise ModelsError unless the entry's fallback, and that one's in turn, lead to models and never back."""
+        line, name = [self.name], specs[self.name].fallback
+        while name is not None:
+            if not isinstance(name, str) or name not in specs:
+                if len(line) > 1:
+                    return  # the fault of another entry, which is told there
+                raise self.fault(f'fallback: no model "{name}". {nearest_name(str(name), specs)}')
+            line.append(name)
+            if name in line[:-1]:
+                raise self.fault(f"fallback goes in a circle ({' > '.join(line)}). Take it out of one of them.")
+            name = specs[name].fallback
 
     def _check_keys(self, values: Mapping[str, Any]) -> None:
         for key, value in values.items():

@@ -32,6 +32,8 @@ class ModelSpec:
     """Further sampling parameters under the provider's names, such as top_p; stored with each draft."""
     context_tokens: int = 8192
     """Most tokens that prompt and reply may have together."""
+    fallback: str | None = None
+    """The entry that answers where this model fails before its first token, and where that may be (see `Asked`)."""
 
 
 class FailureKind(StrEnum):
@@ -144,6 +146,11 @@ class DraftStarted:
 
 
 @dataclass(frozen=True, slots=True)
+class FellBack:
+    """The model asked for has failed before its first token; another one is asked to write the current draft."""
+
+
+@dataclass(frozen=True, slots=True)
 class Token:
     """A piece of the current draft."""
 
@@ -211,6 +218,6 @@ class BallotReady:
 
 
 TurnEvent = (
-    CrisisShown | Refused | Waiting | DraftStarted | Token | Whole | Scored | Failed | Finished | NotSaved
+    CrisisShown | Refused | Waiting | DraftStarted | FellBack | Token | Whole | Scored | Failed | Finished | NotSaved
     | BallotsFolded | AnswersBegun | BallotReady
 )  # fmt: skip

@@ -118,7 +118,9 @@ async def _answer(request: TurnRequest, services: Services, history: History) ->
     made = Drafts()
     try:
         floor = request.threshold if request.auto_improve else None
-        asked = Asked(request.persona, request.strategy, request.model, history, request.text, floor)
+        asked = Asked(
+            request.persona, request.strategy, request.model, history, request.text, floor, may_fall_back=True
+        )
         async with aclosing(write_drafts(services, asked, made)) as events:
             async for event in events:
                 yield event

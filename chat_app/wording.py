@@ -21,6 +21,9 @@ AIMS = {
 
 STOPPED = "> Stopped. What had arrived is kept."
 STOPPED_REWRITE = "> Writing it again was stopped; the earlier draft stands."
+ASKING_ANOTHER = "> The model you chose does not answer. Another one is being asked."
+OTHER_MODEL = "> Another model answered here, because the one you chose did not."
+CUT = "> The reply ended here because it had reached its longest length."
 STOPPED_EARLY = "> Stopped before the reply began."
 BALLOT = "These answers to your message come from different sources, in an order of chance."
 STOPPED_BALLOT = (
@@ -95,6 +98,8 @@ def reply_text(view: View) -> str:
         parts.append(harmless(view.text))
     elif view.ahead:
         parts.append(waiting(view.ahead))
+    elif view.other_model:
+        parts.append(ASKING_ANOTHER)
     return "\n\n".join(parts)
 
 
@@ -108,8 +113,8 @@ def _ended(view: View) -> str:
             return broken(kept_text, sentence)
         case Finished(reply):
             return stored_text(reply)
-        case NotSaved(sentence, text, _):
-            return f"{shown_text(text)}\n\n{quoted(sentence)}"
+        case NotSaved(sentence, text, drafts):
+            return f"{_draft_text(drafts) if drafts else shown_text(text)}\n\n{quoted(sentence)}"
         case BallotReady():
             return BALLOT
         case Stopped() if view.writing:
@@ -156,4 +161,10 @@ def _draft_text(drafts: Sequence[DraftRecord]) -> str:
         case DraftStatus.STOPPED:
             return stopped(kept.text)
         case _:
-            return shown_text(kept.text)
+            return "\n\n".join([shown_text(kept.text), *_notes(kept)])
+
+
+def _notes(draft: DraftRecord) -> list[str]:
+    """What the person should know of a whole draft, each a quotation under it."""
+    # Two lines of one quotation would run together.
+    return [note for note, holds in ((CUT, draft.cut), (OTHER_MODEL, draft.fallback_for is not None)) if holds]

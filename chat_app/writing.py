@@ -9,10 +9,22 @@ only for what is no crisis.
 import asyncio
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from chat_app.drafts import Drafts
-from chat_app.records import Delta, DraftStarted, ModelSpec, Scored, Token, TurnEvent, Usage, Waiting, Whole
+from chat_app.records import (
+    Delta,
+    DraftStarted,
+    FellBack,
+    ModelFailure,
+    ModelSpec,
+    Scored,
+    Token,
+    TurnEvent,
+    Usage,
+    Waiting,
+    Whole,
+)
 from chat_app.services import Services
 from db.records import DraftStatus
 from prompts.build import build_prompt
@@ -39,6 +51,9 @@ class Asked:
     """The message to answer."""
     improve_below: float | None
     """Empathy on 1..3 under which a draft is written again, or None for one draft only."""
+    may_fall_back: bool = False
+    """Whether the model's fallback may answer in its place. Never where answers are compared: it would be judged under
+    the wrong name."""
 
 
 async def write_drafts(services: Services, asked: Asked, made: Drafts) -> AsyncGenerator[TurnEvent, None]:
@@ -49,7 +64,7 @@ async def write_drafts(services: Services, asked: Asked, made: Drafts) -> AsyncG
     guidance: str | None = None
     for number in range(1, MOST_DRAFTS + 1):
         yield DraftStarted(number, guidance)
-        async with aclosing(_generate(services, asked, number, guidance, made)) as pieces:
+        async with aclosing(_by_whom_it_may(services, asked, number, guidance, made)) as pieces:
             async for piece in pieces:
                 yield piece
         yield Whole()
@@ -60,6 +75,28 @@ async def write_drafts(services: Services, asked: Asked, made: Drafts) -> AsyncG
         guidance = _weakness(asked, rated.score)
         if guidance is None:
             return
+
+
+async def _by_whom_it_may(
+    services: Services, asked: Asked, number: int, guidance: str | None, made: Drafts
+) -> AsyncGenerator[TurnEvent, None]:
+    """One draft by the model asked for or, where that fails before its first token, by its fallback.
+
+    The stand-in gets a prompt of its own, as it reads more or less, and writes whatever else the reply needs: the
+    first one would be waited for again.
+    """
+    while True:
+        by = replace(asked, model=made.stand_in or asked.model)
+        try:
+            async with aclosing(_generate(services, by, number, guidance, made)) as pieces:
+                async for piece in pieces:
+                    yield piece
+            return
+        except ModelFailure:
+            if not asked.may_fall_back or made.begun or by.model.fallback is None:
+                raise
+        made.stand_in, made.fallback_for = services.models.specs[by.model.fallback], asked.model.id
+        yield FellBack()
 
 
 async def _generate(

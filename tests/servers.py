@@ -178,6 +178,8 @@ class ScriptedServer:
         """When each request came, on `time.monotonic`."""
         self.disconnects = 0
         """Requests that the client dropped before the answer was whole."""
+        self.written = 0
+        """Pieces of bodies sent so far."""
         self._socket = socket.socket()
         self._socket.bind(("127.0.0.1", 0))
         self.base_url = f"http://127.0.0.1:{self._socket.getsockname()[1]}{base}"
@@ -235,7 +237,7 @@ class ScriptedServer:
         self.times.append(time.monotonic())
         self.headers.append({name.decode(): value.decode() for name, value in scope["headers"]})
         self.requests.append(json.loads(body))
-        playing = asyncio.ensure_future(_send_all(send, script))
+        playing = asyncio.ensure_future(_send_all(self._counted(send), script))
         leaving = asyncio.ensure_future(_disconnect(receive))
         await asyncio.wait((playing, leaving), return_when=asyncio.FIRST_COMPLETED)
         if not playing.done():
@@ -243,6 +245,13 @@ class ScriptedServer:
         for task in (playing, leaving):
             task.cancel()
         await asyncio.gather(playing, leaving, return_exceptions=True)
+
+    def _counted(self, send: Any) -> Any:
+        async def counting(message: MutableMapping[str, Any]) -> None:
+            await send(message)
+            self.written += bool(message.get("body"))
+
+        return counting
 
 
 async def _disconnect(receive: Any) -> None:

@@ -1,11 +1,13 @@
 """Every model call that goes well or wrong, against a real server on loopback."""
 
 import asyncio
+import email.utils
 import logging
 import os
 import ssl
 import time
 from contextlib import aclosing
+from datetime import UTC, datetime, timedelta
 from functools import partial
 
 import pytest
@@ -174,6 +176,31 @@ async def test_retry_after_is_honoured(models: Models) -> None:
         text, _, failure = await ask(models, spec_of(server))
     assert (text, failure) == ("Better now.", None)
     assert server.times[1] - server.times[0] >= 0.7
+
+
+async def test_retry_after_may_be_a_date(models: Models) -> None:
+    soon = email.utils.format_datetime(datetime.now(UTC) + timedelta(seconds=2), usegmt=True)
+    with ScriptedServer(servers.busy(soon), servers.reply("Better now.")) as server:
+        assert (await ask(models, spec_of(server)))[0] == "Better now."
+    assert server.times[1] - server.times[0] > 0.5
+
+
+async def test_those_who_were_sent_away_together_do_not_come_back_together() -> None:
+    async with Models({}, engine=None, first_token_seconds=20, stall_seconds=20, backoff_seconds=0.5) as models:
+        with ScriptedServer(*[servers.busy(0.3)] * 5, servers.reply()) as server:
+            await asyncio.gather(*(ask(models, spec_of(server)) for _ in range(5)))
+            waits = sorted(time - server.times[4] for time in server.times[5:])
+    assert len(waits) == 5
+    assert waits[0] >= 0.25, "nobody before the server said"
+    assert waits[-1] - waits[0] > 0.02
+
+
+async def test_the_total_counts_before_the_first_token_too() -> None:
+    async with Models({}, engine=None, first_token_seconds=20, stall_seconds=20, total_seconds=0.5) as strict:
+        with ScriptedServer(servers.silence()) as server:
+            _, _, failure = await ask(strict, spec_of(server))
+    assert failure is not None
+    assert (failure.kind, "within 0.5 seconds" in failure.sentence) == (FailureKind.SILENT, True)
 
 
 async def test_a_bad_retry_after_is_ignored(models: Models) -> None:

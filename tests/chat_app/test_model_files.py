@@ -59,6 +59,12 @@ def test_a_built_in_model_may_be_tuned_and_doubled(tmp_path: Path) -> None:
     assert BUILT_IN["smollm2"].temperature == 0.2
 
 
+def test_a_fallback_may_be_named_before_its_entry(tmp_path: Path) -> None:
+    load(tmp_path, 'a = { provider = "echo", fallback = "b" }\nb = { provider = "echo", fallback = "smollm2" }')
+    specs = load_models(tmp_path / "models.toml")
+    assert [specs[name].fallback for name in ("a", "b", "smollm2")] == ["b", "smollm2", None]
+
+
 def test_the_example_file_is_good() -> None:
     specs = load_models(EXAMPLE)
     study = ("llama-3.2-3b", "gpt-4o", "claude-3.7-sonnet", "gemini-2.5-pro")
@@ -128,6 +134,15 @@ GOOD = 'provider = "openai", model = "m"'
         (
             'a = { provider = "transformers", model = "m", sampling = { repeat_penalty = 1 } }',
             "Did you mean repetition_",
+        ),
+        ('a = { provider = "echo", fallback = "smolm2" }', 'fallback: no model "smolm2". Did you mean smollm2?'),
+        ('a = { provider = "echo", fallback = 7 }', 'fallback: no model "7"'),
+        ('a = { provider = "echo", fallback = "" }', 'fallback: no model ""'),
+        ('a = { provider = "echo", fallback = "a" }', "fallback goes in a circle (a > a)"),
+        (
+            'a = { provider = "echo", fallback = "smollm2" }\nsmollm2 = { fallback = "b" }\n'
+            'b = { provider = "echo", fallback = "smollm2" }',
+            "model a: fallback goes in a circle (a > smollm2 > b > smollm2)",
         ),
         ('a = { provider = "echo", key_env = "K" }', "key_env has no meaning for provider echo"),
         ('a = { provider = "echo", base_url = "http://x/v1" }', "base_url has no meaning for provider echo"),

@@ -210,6 +210,42 @@ async def test_cancelling_the_task_closes_the_connection(wire: Wire, models: Mod
             await asyncio.to_thread(server.wait_for_disconnect)
 
 
+async def test_a_stop_in_a_long_reply_reaches_the_server_within_a_few_pieces(wire: Wire, models: Models) -> None:
+    drip = between([wire.piece(f"word{number} ") for number in range(2000)], 0.01)
+    with wire.server(wire.script(wire.opening(), *drip)) as server:
+        async with aclosing(models.stream(spec_of(wire, server), PROMPT)) as stream:
+            for _ in range(3):
+                await anext(stream)
+            written = server.written
+        await asyncio.to_thread(server.wait_for_disconnect)
+        assert server.written - written < 60
+
+
+async def test_a_stop_between_two_attempts_ends_the_attempts(wire: Wire, models: Models) -> None:
+    with wire.server(wire.refusal(429, SECRET, 5), wire.reply("Too late.")) as server:
+        task = asyncio.create_task(ask(models, spec_of(wire, server)))
+        await asyncio.to_thread(server.wait_until, lambda: server.written == 1, "the refusal")
+        await asyncio.sleep(0.1)
+        assert not task.done()
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        assert len(server.requests) == 1
+
+
+async def test_a_reply_that_takes_too_long_is_cut_and_kept(wire: Wire) -> None:
+    """No limit between two pieces is reached, and the one for all of them is."""
+    drip = between([wire.piece(f"word{number} ") for number in range(2000)], 0.05)
+    async with Models({}, engine=None, first_token_seconds=20, stall_seconds=20, total_seconds=0.8) as strict:
+        with wire.server(wire.script(wire.opening(), *drip)) as server:
+            text, usage, failure = await ask(strict, spec_of(wire, server))
+            await asyncio.to_thread(server.wait_for_disconnect)
+    assert failure is not None
+    assert (failure.kind, usage, len(server.requests)) == (FailureKind.CUT, None, 1)
+    assert "still writing after 0.8 seconds, the longest that a reply may take" in failure.sentence
+    assert text.startswith("word0 word1 ")
+
+
 async def test_a_key_goes_where_it_belongs_and_nowhere_else(
     wire: Wire, models: Models, monkeypatch: pytest.MonkeyPatch
 ) -> None:
