@@ -1,8 +1,8 @@
 """`make bench`: the figures of the README, measured on this machine in one run. Takes a quarter of an hour.
 
 python -m tests.bench                 all of them
-python -m tests.bench start speed     only these, of start, speed, card, crowd, scorer, protocol, votes,
-                                      results, export, crisis
+python -m tests.bench start speed     only these, of start, speed, arms, card, crowd, scorer, protocol,
+                                      votes, results, export, crisis
 """
 
 import asyncio
@@ -15,6 +15,7 @@ from rich.table import Table
 
 from chat_app.settings import Settings
 from chat_app.weights import ensure_weights
+from tests.bench.arms import arms
 from tests.bench.card import card
 from tests.bench.crowd import crowd
 from tests.bench.export import export
@@ -27,7 +28,7 @@ from tests.bench.start import start
 from tests.bench.table import HEADINGS, Row
 from tests.bench.votes import votes
 
-PARTS = ("start", "speed", "card", "crowd", "scorer", "protocol", "votes", "results", "export", "crisis")
+PARTS = ("start", "speed", "arms", "card", "crowd", "scorer", "protocol", "votes", "results", "export", "crisis")
 CASES = Path(__file__).parents[1] / "safety_cases"
 console = Console()
 
@@ -40,6 +41,8 @@ async def measure(parts: list[str]) -> list[Row]:
         console.print(f"measuring: {part} ...")
         if part == "start":
             new = await start()
+        elif part == "arms":
+            new = await arms(weights)
         elif part == "card":
             new = await card()
         elif part == "scorer":

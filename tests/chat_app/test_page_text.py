@@ -18,7 +18,6 @@ from chat_app.records import (
     CrisisShown,
     DraftStarted,
     Failed,
-    FellBack,
     Finished,
     ModelSpec,
     NotSaved,
@@ -123,28 +122,6 @@ def test_a_rewrite_is_announced_above_its_growing_text() -> None:
 )
 def test_every_end_has_its_words(end: TurnEvent, shown: str) -> None:
     assert wording.reply_text(view(DraftStarted(1, None), Token("half a"), end)) == shown
-
-
-def test_a_reply_at_its_longest_length_or_by_another_model_says_so() -> None:
-    """Live, when it could not be stored, and when it is opened again."""
-    cases = {
-        wording.CUT: replace(draft("That is"), cut=True),
-        wording.OTHER_MODEL: replace(draft("That is"), fallback_for="gpt-4o"),
-        f"{wording.CUT}\n\n{wording.OTHER_MODEL}": replace(draft("That is"), cut=True, fallback_for="gpt-4o"),
-    }
-    for note, kept in cases.items():
-        assert wording.reply_text(view(Finished(reply(kept), votable=True))) == f"That is\n\n{note}"
-        (_, opened) = with_replies([step(MESSAGE_ID)], "t", {MESSAGE_ID: reply(kept)}, {}, messages=[])
-        assert (opened["output"], opened["isError"]) == (f"That is\n\n{note}", False)
-        lost = NotSaved("Not stored.", "That is", (kept,))
-        assert wording.reply_text(view(lost)) == f"That is\n\n{note}\n\n> Not stored."
-        assert "gpt-4o" not in note
-
-
-def test_another_model_is_announced_until_its_first_word() -> None:
-    asked = (DraftStarted(1, None), Waiting(2), FellBack())
-    assert wording.reply_text(view(*asked)) == wording.ASKING_ANOTHER
-    assert wording.reply_text(view(*asked, Token("So"))) == "So"
 
 
 def test_a_stop_keeps_the_text_and_says_so() -> None:
