@@ -128,6 +128,9 @@ class Models:
             async with aclosing(reply), aclosing(reply.items()) as items:
                 async for item in items:
                     yield item
+        except ModelFailure as failure:
+            log.warning("model %s failed: %s", spec.id, failure.kind)
+            raise
         except Resting as rest:
             raise failures.resting(spec, rest.seconds) from None
         except Fault as fault:

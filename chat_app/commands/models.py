@@ -30,7 +30,7 @@ def list_models() -> None:
     for spec in specs.values():
         needs = _needs(spec, settings)
         mark = " (default)" if spec.id == settings.default_model else ""
-        typer.echo(f"{spec.id:<{width}}  {spec.provider:<9}  {needs or 'ready'}  {spec.label}{mark}")
+        typer.echo(f"{spec.id:<{width}}  {spec.provider:<12}  {needs or 'ready'}  {spec.label}{mark}")
 
 
 @app.command("try")

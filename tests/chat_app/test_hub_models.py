@@ -12,13 +12,15 @@ from pathlib import Path
 
 import pytest
 import torch
-from transformers import AutoTokenizer
+from transformers import AutoModelForCausalLM, AutoTokenizer
 
+from chat_app.engine import Done
 from chat_app.llm import Models
 from chat_app.records import Delta, FailureKind, ModelSpec, Usage, Waiting
 from prompts.records import Prompt, PromptMessage
 from tests.chat_app.asking import SECRET, Outcome, ask
 from tests.chat_app.tiny_weights import ANSWER, NO_SYSTEM, ROOM, TEMPLATE, save_weights
+from tests.servers import ScriptedServer
 
 ROOT = Path(__file__).parents[2]
 HELLO = Prompt((PromptMessage("system", "Be kind."), PromptMessage("user", "Hello")), 40)
@@ -86,6 +88,25 @@ async def test_calls_wait_in_line_and_a_stop_lets_the_next_one_in(spec: ModelSpe
             await first.aclose()
             assert isinstance(await waiting, Delta)
     assert (await ask(models, spec, HELLO))[0] == ANSWER
+
+
+async def test_a_stop_ends_the_arithmetic(spec: ModelSpec, models: Models, tmp_path: Path) -> None:
+    """With weights that find no end by themselves."""
+    folder = tmp_path / "endless"
+    shutil.copytree(spec.model, folder)
+    model = AutoModelForCausalLM.from_pretrained(folder)
+    with torch.no_grad():
+        model.lm_head.weight[model.config.eos_token_id] = 0
+    model.save_pretrained(folder)
+    endless = ModelSpec(id="endless", provider="transformers", model=str(folder), label="Endless", temperature=0)
+    most = 200
+    async with aclosing(models.stream(endless, Prompt(HELLO.messages, most))) as stream:
+        assert isinstance(await anext(stream), Delta)
+        (call,) = models._hub._calls
+    await asyncio.to_thread(ScriptedServer.wait_until, lambda: not models._hub._calls, "the thread to end")
+    left = [call.items.get_nowait() for _ in range(call.items.qsize())]
+    assert isinstance(left[-1], Done)
+    assert 0 < (left[-1].completion_tokens or 0) < most
 
 
 async def test_a_person_cannot_type_the_marks_of_who_speaks(spec: ModelSpec, models: Models) -> None:

@@ -73,7 +73,7 @@ def test_try_asks_a_model_of_every_provider(tmp_path: Path, wire: Wire) -> None:
         (tmp_path / "models.toml").write_text(
             f'mine = {{ provider = "{wire.provider}", model = "scripted", base_url = "{server.base_url}" }}'
         )
-        assert f"mine     {wire.provider:<9}  ready" in models(tmp_path, "list").stdout
+        assert f"mine     {wire.provider:<12}  ready" in models(tmp_path, "list").stdout
         done = models(tmp_path, "try", "mine", "Hi")
     assert (done.status, done.stdout) == (0, "That sounds hard.\n")
     assert "7 tokens read, 3 written." in done.stderr

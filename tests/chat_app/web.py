@@ -15,6 +15,7 @@ from fastapi import FastAPI, Request
 from fastapi.responses import JSONResponse
 
 from chat_app.identity import VISITOR_COOKIE, Identity, cookies_of, new_participant
+from chat_app.llm import Models
 from chat_app.pages.notice import notice
 from chat_app.server import Chat, create_parent
 from chat_app.services import Services
@@ -150,7 +151,7 @@ def parent(
     services = Services(
         settings,
         store,
-        models=cast(Any, None),
+        models=Models({}, engine=None, first_token_seconds=1, stall_seconds=1),
         scorer=scorer,
         library=cast(Any, None),
         engine=cast(Any, Engine()),
