@@ -12,6 +12,7 @@ import pytest
 
 from chat_app.answering import write_answer
 from chat_app.ballot_turn import run_ballot_turn
+from chat_app.breaker import MOST_IN_A_ROW
 from chat_app.live import View
 from chat_app.records import BallotReady, Failed, Finished
 from chat_app.services import open_services
@@ -22,9 +23,9 @@ from chat_app.weights import Weights
 from chat_app.wording import ASKING_ANOTHER, OTHER_MODEL, reply_text
 from db.study_records import AnswerRecord, AnswerStatus, StudyKind
 from prompts.records import Prompt, PromptMessage
-from tests.chat_app.asking import SECRET
+from tests.chat_app.asking import SECRET, ask
 from tests.chat_app.test_turn import COLD, PERSON, WARM, World, kinds
-from tests.servers import FOREVER, Script, ScriptedServer, cut, refusal, reply, silence
+from tests.servers import FOREVER, Script, ScriptedServer, cut, garbage, refusal, reply, silence
 
 ENTRIES = """
 scripted = {{ provider = "openai", model = "m", base_url = "{first}", key_env = "FIRST_KEY", fallback = "second" }}
@@ -109,6 +110,17 @@ async def test_when_all_fail_the_last_one_says_why(pair: Pair) -> None:
     assert isinstance(events[-1], Failed)
     assert '"third" knows no such model' in events[-1].sentence
     assert pair.rows(STORED)[0][:4] == ("third", "scripted", "", "broken")
+
+
+async def test_a_model_whose_server_rests_is_not_waited_for(pair: Pair) -> None:
+    spec = pair.services.models.specs["scripted"]
+    pair.server.scripts = (garbage(),)  # counts, and is not tried again
+    for _ in range(MOST_IN_A_ROW):
+        assert (await ask(pair.services.models, spec))[2] is not None
+    asked = len(pair.server.requests)
+    assert isinstance((await pair.run(pair.request()))[-1], Finished)
+    assert len(pair.server.requests) == asked
+    assert pair.rows(STORED)[0][:2] == ("second", "scripted")
 
 
 async def test_after_the_first_token_nobody_stands_in(pair: Pair) -> None:
