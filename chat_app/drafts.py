@@ -21,6 +21,10 @@ class Drafts:
     ended: list[DraftRecord] = field(default_factory=list)
     usage: Usage | None = None
     """Token counts of the open draft, once the model has given them."""
+    policy: str | None = None
+    """The policy of writing again that these drafts follow, by its file's name."""
+    steps: list[StepRecord] = field(default_factory=list)
+    """Hidden calls made for the open draft, or for the one that comes next, which takes them when it ends."""
     _open: DraftRecord | None = None
     _pieces: list[str] = field(default_factory=list)
     _began: float = 0.0
@@ -74,8 +78,9 @@ class Drafts:
             completion_tokens=self.usage.completion_tokens if self.usage else None,
             error=error,
             cut=self.usage.cut if self.usage else False,
+            steps=tuple(self.steps),
         )
-        self._open = None
+        self._open, self.steps = None, []
         self.ended.append(draft)
 
     def rate(self, score: EmpathyScore) -> None:
@@ -106,6 +111,7 @@ class Drafts:
             strategy=request.strategy.id,
             drafts=drafts,
             created_at=drafts[0].created_at,
+            policy=self.policy,
         )
 
 
