@@ -66,7 +66,7 @@ def answers_of(plan: Plan, entries: Iterable[Entry]) -> list[Answer]:
 
 def cost_of(drafts: Sequence[DraftRecord]) -> Cost:
     """The sum over drafts and their hidden calls."""
-    calls: list[DraftRecord | StepRecord] = [call for draft in drafts for call in (*draft.steps, draft)]
+    calls: list[DraftRecord | StepRecord] = [*drafts, *(step for draft in drafts for step in draft.steps)]
     return Cost(
         seconds=sum(call.total_seconds for call in calls),
         prompt_tokens=_sum(call.prompt_tokens for call in calls),

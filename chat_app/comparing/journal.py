@@ -91,16 +91,20 @@ class Journal:
         self._lock.release()
 
     def write(self, entry: Entry) -> None:
-        """Keep an entry; when this returns, it is on the disk."""
-        self._append(
-            {
-                "key": entry.key,
-                "done": entry.done,
-                "failure": entry.failure,
-                "sentence": entry.sentence,
-                "drafts": [draft_values(draft) for draft in entry.drafts],
-            }
-        )
+        """Keep an entry; when this returns, it is on the disk. Raises JournalError."""
+        values = {
+            "key": entry.key,
+            "done": entry.done,
+            "failure": entry.failure,
+            "sentence": entry.sentence,
+            "drafts": [draft_values(draft) for draft in entry.drafts],
+        }
+        try:
+            self._append(values)
+        except OSError as error:
+            raise JournalError(
+                f"{self.path} cannot be written to ({error.strerror}). Make room; the same command goes on."
+            ) from None
         self._note(entry)
 
     def entries(self) -> Iterator[Entry]:

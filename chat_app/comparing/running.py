@@ -51,7 +51,8 @@ async def run(
     by the next run.
 
     `open_calls` is the most calls at once, of all models together; `per_minute` the most of a model, by its name, and
-    none for a model that is not in it. A cancellation loses no answer that was whole.
+    none for a model that is not in it. A cancellation loses no answer that was whole. Raises JournalError when an
+    answer cannot be kept.
     """
     runner = _Run(services, plan, journal, tell, open_calls)
     workers = [
@@ -132,10 +133,10 @@ class _Run:
         async with self._window:
             async for event in events:
                 if single and isinstance(event, Whole):
+                    # Paid for, so it is kept before it is scored and before another call begins: a process that dies
+                    # now has only the score to make again, and never loses more calls than the window holds.
+                    await self._keep(Entry(cell.key, made.judged(), False))
                     break
-        if single:
-            # Paid for, so it is kept before it is scored: a process that dies now has only the score to make again.
-            await self._keep(Entry(cell.key, made.judged(), False))
 
     async def _scored(self, cell: Cell, whole: Entry) -> Entry:
         made = Drafts(ended=list(whole.drafts), policy=cell.policy.id)
