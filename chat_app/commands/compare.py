@@ -220,7 +220,7 @@ def _show(grid: "Grid") -> None:
 
     table = Table(title=escape(grid.title), title_justify="left", title_style="bold", box=SIMPLE_HEAD, padding=(0, 1))
     for number, column in enumerate(("", *grid.lines[0].cells)):
-        table.add_column(column, justify="left" if number == 0 else "right", overflow="fold")
+        table.add_column(column, justify="right" if number else "left", overflow="fold", no_wrap=number == 0)
     for line in grid.lines:
         table.add_row(escape(line.name), *(escape(text) for text in line.cells.values()))
     Console(highlight=False).print(table)
