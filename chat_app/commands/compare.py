@@ -160,9 +160,7 @@ def run_plan(
     try:
         plan, journal, report = asyncio.run(work())
     except KeyboardInterrupt:
-        typer.echo(
-            f"Stopped. {'What was written is kept; the same command goes on.' if kept else ''}".strip(), err=True
-        )
+        typer.echo("Stopped. What was written is kept; the same command goes on." if kept else "Stopped.", err=True)
         raise
     for grid in finish(answers_of(plan, journal.entries())):
         _show(grid)

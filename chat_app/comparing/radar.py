@@ -52,7 +52,7 @@ def draw(means: Mapping[str, Mapping[str, float]], folder: Path) -> list[Path]:
             axes.set_ylim(LOWEST, HIGHEST)
             axes.set_yticks([LOWEST, 2.0, HIGHEST], ["1", "2", "3"], fontsize=7, color="0.4")
             axes.set_xticks(angles, [measure.capitalize() for measure in MEASURES], fontsize=8)
-            axes.tick_params(axis="x", pad=9)
+            axes.tick_params(axis="x", pad=14)
             axes.set_title(source.replace("$", r"\$"), fontsize=9, pad=14)
         paths = [folder / name for name in FILES]
         for path in paths:
