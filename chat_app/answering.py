@@ -14,6 +14,7 @@ from chat_app.drafts import Drafts, draft_values
 from chat_app.formatting import formatting_of, words_of_text
 from chat_app.hints import nearest_name
 from chat_app.identity_leak import leaks_in
+from chat_app.improving import policy_in_force
 from chat_app.records import ModelFailure, ModelSpec
 from chat_app.services import Services
 from chat_app.study_file import Arm, StudyFile, StudyFileError
@@ -57,7 +58,7 @@ async def write_answer(
             model=services.models.specs[arm.model],
             history=history,
             text=message,
-            improve_below=services.settings.auto_improve_threshold if improve else None,
+            policy=policy_in_force(services, improve, services.settings.auto_improve_threshold),
         )
         async with aclosing(write_drafts(services, asked, made)) as events:
             async for _ in events:
@@ -74,7 +75,7 @@ def stopped(arm: Arm, answer: AnswerRecord, made: Drafts) -> AnswerRecord:
     """`answer` as it was stopped: nothing of it is shown, and what had arrived is in its drafts."""
     made.end(DraftStatus.STOPPED)
     drafts = made.judged()
-    return replace(_written(arm, answer, drafts[-1], drafts) if drafts else answer, status=AnswerStatus.STOPPED)
+    return replace(_written(arm, answer, drafts[-1], made) if drafts else answer, status=AnswerStatus.STOPPED)
 
 
 def check_arms(study: StudyFile, services: Services, arms: tuple[Arm, ...] | None = None) -> None:
@@ -127,17 +128,17 @@ def _assigned(study: StudyFile, answer: AnswerRecord) -> bool | None:
 def _complete(services: Services, arm: Arm, answer: AnswerRecord, made: Drafts) -> AnswerRecord:
     drafts = made.judged()
     kept = next(draft for draft in drafts if draft.kept)
-    whole = shown(_written(arm, answer, kept, drafts), kept.text, model_names(services.models.specs))
+    whole = shown(_written(arm, answer, kept, made), kept.text, model_names(services.models.specs))
     return replace(whole, score=kept.score, improved=kept.number > 1)
 
 
 def _failed(arm: Arm, answer: AnswerRecord, made: Drafts, sentence: str) -> AnswerRecord:
     drafts = made.judged()
-    base = _written(arm, answer, drafts[-1], drafts) if drafts else replace(answer, model=arm.model)
+    base = _written(arm, answer, drafts[-1], made) if drafts else replace(answer, model=arm.model)
     return replace(base, status=AnswerStatus.FAILED, error=sentence)
 
 
-def _written(arm: Arm, answer: AnswerRecord, kept: DraftRecord, drafts: tuple[DraftRecord, ...]) -> AnswerRecord:
+def _written(arm: Arm, answer: AnswerRecord, kept: DraftRecord, made: Drafts) -> AnswerRecord:
     return replace(
         answer,
         persona=arm.persona,
@@ -150,5 +151,6 @@ def _written(arm: Arm, answer: AnswerRecord, kept: DraftRecord, drafts: tuple[Dr
         prompt_tokens=kept.prompt_tokens,
         completion_tokens=kept.completion_tokens,
         cut=kept.cut,
-        drafts=[draft_values(draft) for draft in drafts],
+        policy=made.policy,
+        drafts=[draft_values(draft) for draft in made.judged()],
     )

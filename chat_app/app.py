@@ -158,7 +158,8 @@ def offer() -> Offer:
     """What the panel offers."""
     services = current().services
     blind = services.blind is not None
-    return Offer(services.models.specs, services.library.strategies, dict(safety.countries()), blind)
+    improve = services.library.policies[services.settings.improve_policy]
+    return Offer(services.models.specs, services.library.strategies, dict(safety.countries()), improve, blind)
 
 
 def shown_choices(session: WebsocketSession) -> dict[str, Any]:

@@ -26,6 +26,7 @@ def carried_on(ballot: BallotRecord, vote: VoteRecord, answers: Sequence[AnswerR
         strategy=answer.strategy or "",
         drafts=tuple(draft_of(values) for values in answer.drafts),
         created_at=datetime.now(UTC),
+        policy=answer.policy,
     )
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from chat_app.records import ModelSpec
 from chat_app.settings import Settings
-from prompts.records import Strategy
+from prompts.records import Policy, Strategy
 
 LOWEST_THRESHOLD, HIGHEST_THRESHOLD, THRESHOLD_STEP = 1.0, 3.0, 0.1
 """The threshold's slider: Empathy on 1..3."""
@@ -30,6 +30,8 @@ class Offer:
     strategies: Mapping[str, Strategy]
     countries: Mapping[str, str]
     """ISO 3166 code to name."""
+    improve: Policy
+    """What the switch for writing again turns on."""
     blind: bool = False
     """Whether a study decides who answers: then the country alone may be chosen, and nothing else is shown."""
 

@@ -8,7 +8,20 @@ import sys
 
 import typer
 
-from chat_app.commands import chat, check, data, export, models, perturb, prompts, results, score, study
+from chat_app.commands import (
+    chat,
+    check,
+    compare,
+    data,
+    evaluate_policy,
+    export,
+    models,
+    perturb,
+    prompts,
+    results,
+    score,
+    study,
+)
 
 app = typer.Typer(
     help=(
@@ -21,7 +34,17 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-for commands in (chat, score, perturb, check, data, export, results):  # each of their commands is one of heard's own
+for commands in (
+    chat,
+    score,
+    perturb,
+    check,
+    data,
+    export,
+    results,
+    compare,
+    evaluate_policy,
+):  # each of their commands is one of heard's own
     app.add_typer(commands.app)
 for name, group in (("prompts", prompts.app), ("models", models.app), ("study", study.app)):
     app.add_typer(group, name=name)

@@ -25,6 +25,10 @@ class Drafts:
     """The model that writes in place of the one that was asked for, once that has failed."""
     fallback_for: str | None = None
     """The name of the one that was asked for, where there is a stand-in."""
+    policy: str | None = None
+    """The policy of writing again that these drafts follow, by its file's name."""
+    steps: list[StepRecord] = field(default_factory=list)
+    """Hidden calls made for the open draft, or for the one that comes next, which takes them when it ends."""
     _open: DraftRecord | None = None
     _pieces: list[str] = field(default_factory=list)
     _began: float = 0.0
@@ -84,8 +88,9 @@ class Drafts:
             completion_tokens=self.usage.completion_tokens if self.usage else None,
             error=error,
             cut=self.usage.cut if self.usage else False,
+            steps=tuple(self.steps),
         )
-        self._open = None
+        self._open, self.steps = None, []
         self.ended.append(draft)
 
     def rate(self, score: EmpathyScore) -> None:
@@ -116,6 +121,7 @@ class Drafts:
             strategy=request.strategy.id,
             drafts=drafts,
             created_at=drafts[0].created_at,
+            policy=self.policy,
         )
 
 

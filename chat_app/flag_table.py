@@ -23,7 +23,7 @@ def as_csv(flags: Iterable[FlagRecord]) -> str:
     writer.writerow(COLUMNS)
     for flag in flags:
         row = _row(flag)
-        writer.writerow([_cell(row[name]) for name in COLUMNS])
+        writer.writerow([cell(row[name]) for name in COLUMNS])
     return out.getvalue()
 
 
@@ -42,8 +42,8 @@ def _row(flag: FlagRecord) -> dict[str, Any]:
     return dict(zip(COLUMNS, values, strict=True))
 
 
-def _cell(value: str | float | None) -> str:
-    """A cell as text. A text that a spreadsheet could run gets a "'" before it.
+def cell(value: str | float | None) -> str:
+    """A cell of CSV as text; a float has four places. A text that a spreadsheet could run gets a "'" before it.
 
     So does one that begins with "'" already: take one away, and every text is as it was written.
     """

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from chat_app.choices import HIGHEST_THRESHOLD, LOWEST_THRESHOLD, NO_COUNTRY, THRESHOLD_STEP, Choices, Offer
+from prompts.records import PolicyKind
 
 Field = dict[str, Any]
 """`kind` is "select", "switch" or "slider"; the other keys are the arguments of that widget."""
@@ -17,22 +18,27 @@ def fields(chosen: Choices, offer: Offer) -> list[Field]:
     country = _country(values, offer)
     if offer.blind:
         return [country]
-    return [
+    shown = [
         _select("model", "Model", models, values),
         _select("strategy", "Strategy", strategies, values, "How the model is told to think before it answers."),
         _switch("live_scores", "Show scores", values, "Replies are scored and stored either way."),
-        _switch("auto_improve", "Write low replies again", values, "At most twice; the best draft by score is kept."),
-        {
-            "kind": "slider",
-            "id": "threshold",
-            "label": "Low means: Empathy under",
-            "initial": values["threshold"],
-            "min": LOWEST_THRESHOLD,
-            "max": HIGHEST_THRESHOLD,
-            "step": THRESHOLD_STEP,
-        },
-        country,
+        _switch("auto_improve", offer.improve.name, values, offer.improve.description),
     ]
+    if offer.improve.kind is PolicyKind.BELOW:
+        shown.append(_threshold(values))
+    return [*shown, country]
+
+
+def _threshold(values: Mapping[str, Any]) -> Field:
+    return {
+        "kind": "slider",
+        "id": "threshold",
+        "label": "Low means: Empathy under",
+        "initial": values["threshold"],
+        "min": LOWEST_THRESHOLD,
+        "max": HIGHEST_THRESHOLD,
+        "step": THRESHOLD_STEP,
+    }
 
 
 def _country(values: Mapping[str, Any], offer: Offer) -> Field:

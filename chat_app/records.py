@@ -118,7 +118,7 @@ class TurnRequest:
     """Whether the person sees scores. Replies are scored and stored either way."""
     auto_improve: bool
     threshold: float
-    """Empathy on 1..3 under which a reply is written again."""
+    """Empathy on 1..3 under which a reply is written again, where the policy in force is of that kind."""
     country: str | None
     """ISO 3166 code that the person chose for crisis numbers, or None."""
 

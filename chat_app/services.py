@@ -16,6 +16,7 @@ from db.engine import create_engine, upgrade
 from db.store import Store
 from db.study_store import StudyStore
 from prompts.library import PromptLibrary
+from prompts.policies import OFF
 from scorer.hub import encoder_of
 from scorer.score import Scorer, head_folder
 
@@ -49,6 +50,16 @@ def _checked_defaults(settings: Settings, models: dict[str, object], library: Pr
         raise SettingsError(
             f'default_strategy: no strategy "{settings.default_strategy}". '
             f"{nearest_name(settings.default_strategy, library.strategies)}"
+        )
+    if settings.improve_policy not in library.policies:
+        raise SettingsError(
+            f'improve_policy: no policy "{settings.improve_policy}". '
+            f"{nearest_name(settings.improve_policy, library.policies)}"
+        )
+    if settings.improve_policy == OFF:
+        raise SettingsError(
+            "improve_policy: never is what holds while auto_improve is off. Name a policy that writes again, or leave "
+            "auto_improve off."
         )
 
 

@@ -48,7 +48,7 @@ class Settings(BaseSettings):
     models_file: Path = Path("models.toml")
     """Model entries beside the built-in ones; may be absent."""
     prompts_dir: Path | None = None
-    """Folder with personas, strategies and guidance of your own; unset means the ones that come with heard."""
+    """Folder with personas, strategies, policies and guidance of your own; unset means those that come with heard."""
     persona_word: str = Field(default="supportive listener", min_length=1, max_length=60)
     """What the persona is called. "therapist" is forbidden for an AI in some places, so it is not the default."""
     default_model: str = "smollm2"
@@ -62,7 +62,11 @@ class Settings(BaseSettings):
     auto_improve: bool = False
     """Whether a low reply is written again, for a new visitor."""
     auto_improve_threshold: float = Field(default=1.7, ge=1, le=3)
-    """Empathy (1..3) under which auto-improve writes a reply again, for a new visitor."""
+    """Empathy (1..3) under which auto-improve writes a reply again, for a new visitor. It takes the place of `below` in
+    a policy of the kind "below threshold", and moves no other."""
+    improve_policy: str = "below-threshold"
+    """Policy that auto-improve follows while it is on, in the chat and in studies: a file's name in
+    `prompts/policies/`."""
     blind_study: str = ""
     """Live study that answers every message with a blind ballot: the name of a stored one, or the path of its file
     (TOML), which is then stored at start. Empty: no ballots."""

@@ -93,7 +93,7 @@ def read_items(path: Path, study: StudyFile, specs: Mapping[str, ModelSpec], lim
     for a file that is no CSV.
     """
     raw = read_file(path)
-    columns = _first_line(path.name, raw)
+    columns = first_line(path.name, raw)
     passed = Passed()
     if CONTEXT in columns and RESPONSE in columns:
         _check_sources(path.name, [HUMAN], study)
@@ -122,7 +122,7 @@ def read_questions(path: Path, study: StudyFile, limit: int | None = None) -> It
     Other columns are not read. Raises ItemsError, or ScorerError for a file that is no CSV.
     """
     raw = read_file(path)
-    columns = _first_line(path.name, raw)
+    columns = first_line(path.name, raw)
     column = next((column for column in QUESTION_COLUMNS if column in columns), None)
     if column is None:
         if not columns or ";" in columns[0] or "\t" in columns[0]:
@@ -172,7 +172,7 @@ def pending(study: StudyFile, message: str) -> list[AnswerRecord]:
     ]
 
 
-def _first_line(name: str, raw: bytes) -> list[str]:
+def first_line(name: str, raw: bytes) -> list[str]:
     """The columns' names in lower case; the errors of a file without any are `read_sheet`'s to tell."""
     text, _ = decode(name, raw)
     try:

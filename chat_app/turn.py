@@ -16,6 +16,7 @@ from functools import partial
 
 from chat_app import safety
 from chat_app.drafts import Drafts
+from chat_app.improving import policy_in_force
 from chat_app.records import (
     CrisisShown,
     Failed,
@@ -117,9 +118,9 @@ async def _answer(request: TurnRequest, services: Services, history: History) ->
     """The drafts of one reply, and its end: stored whole, stored as stopped, or stored as broken."""
     made = Drafts()
     try:
-        floor = request.threshold if request.auto_improve else None
+        policy = policy_in_force(services, request.auto_improve, request.threshold)
         asked = Asked(
-            request.persona, request.strategy, request.model, history, request.text, floor, may_fall_back=True
+            request.persona, request.strategy, request.model, history, request.text, policy, may_fall_back=True
         )
         async with aclosing(write_drafts(services, asked, made)) as events:
             async for event in events:

@@ -16,8 +16,10 @@ AIMS = {
     "cognitive": "showing more understanding of how you feel",
     "emotional": "with more warmth",
     "behavioral": "with more support",
+    "facets": "with more understanding, warmth and support",
+    "critique": "after a second look at it",
 }
-"""What a rewrite is after, by the component it aims at."""
+"""What a rewrite is after, by the component it aims at, or by what told it of several."""
 
 STOPPED = "> Stopped. What had arrived is kept."
 STOPPED_REWRITE = "> Writing it again was stopped; the earlier draft stands."

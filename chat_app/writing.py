@@ -1,6 +1,6 @@
-"""The drafts of one answer: prompt, model, score, and once more while the score is low.
+"""The drafts of one answer: prompt, model, score, and again as the policy has it (`chat_app/improving.py`).
 
-    build the prompt -> stream -> score -> (name the weakest component, write again) -> ...
+    build the prompt -> stream -> score -> (say what was weak, write again) -> ...
 
 Chat turns and the answers of studies are written here alike. Nothing here knows about safety or storing: a caller asks
 only for what is no crisis.
@@ -12,6 +12,16 @@ from contextlib import aclosing
 from dataclasses import dataclass, replace
 
 from chat_app.drafts import Drafts
+from chat_app.improving import (
+    CRITIQUE,
+    Guidance,
+    ask_hidden,
+    critique_guidance,
+    critique_prompt,
+    drawn_anew,
+    goes_on,
+    guidance_of,
+)
 from chat_app.records import (
     Delta,
     DraftStarted,
@@ -28,12 +38,8 @@ from chat_app.records import (
 from chat_app.services import Services
 from db.records import DraftStatus
 from prompts.build import build_prompt
-from prompts.records import Persona, Strategy
-from scorer.records import EmpathyScore
+from prompts.records import Persona, Policy, PolicyKind, Strategy
 from scorer.score import Rated
-
-MOST_DRAFTS = 3
-"""The first draft and at most two rewrites."""
 
 History = Sequence[tuple[str, str]]
 """Earlier (message, reply) pairs, oldest first."""
@@ -49,21 +55,22 @@ class Asked:
     history: History
     text: str
     """The message to answer."""
-    improve_below: float | None
-    """Empathy on 1..3 under which a draft is written again, or None for one draft only."""
+    policy: Policy
+    """When a draft is written again."""
     may_fall_back: bool = False
     """Whether the model's fallback may answer in its place. Never where answers are compared: it would be judged under
     the wrong name."""
 
 
 async def write_drafts(services: Services, asked: Asked, made: Drafts) -> AsyncGenerator[TurnEvent, None]:
-    """Generate, score, and write again while the score is low. Fills `made` as it goes: a Stop loses nothing.
+    """Generate, score, and write again as the policy has it. Fills `made` as it goes: a Stop loses nothing.
 
-    Raises ModelFailure; the open draft is then still open in `made`.
+    Raises ModelFailure; the open draft, if there is one, is then still open in `made`.
     """
-    guidance: str | None = None
-    for number in range(1, MOST_DRAFTS + 1):
-        yield DraftStarted(number, guidance)
+    made.policy = asked.policy.id
+    guidance: Guidance | None = None
+    for number in range(1, asked.policy.most_drafts + 1):
+        yield DraftStarted(number, guidance.aim if guidance else None)
         async with aclosing(_by_whom_it_may(services, asked, number, guidance, made)) as pieces:
             async for piece in pieces:
                 yield piece
@@ -72,13 +79,13 @@ async def write_drafts(services: Services, asked: Asked, made: Drafts) -> AsyncG
         yield Scored(number, rated.score)
         # The numbers are on the page before the words behind them are sought: a person waits for the first.
         await _explain(services, rated, made)
-        guidance = _weakness(asked, rated.score)
-        if guidance is None:
+        if not goes_on(asked.policy, made.complete, asked.history[-1][1] if asked.history else None):
             return
+        guidance = await _guidance(services, asked, made)
 
 
 async def _by_whom_it_may(
-    services: Services, asked: Asked, number: int, guidance: str | None, made: Drafts
+    services: Services, asked: Asked, number: int, guidance: Guidance | None, made: Drafts
 ) -> AsyncGenerator[TurnEvent, None]:
     """One draft by the model asked for or, where that fails before its first token, by its fallback.
 
@@ -86,7 +93,7 @@ async def _by_whom_it_may(
     first one would be waited for again.
     """
     while True:
-        by = replace(asked, model=made.stand_in or asked.model)
+        by = replace(asked, model=drawn_anew(asked.policy, made.stand_in or asked.model, number))
         try:
             async with aclosing(_generate(services, by, number, guidance, made)) as pieces:
                 async for piece in pieces:
@@ -100,7 +107,7 @@ async def _by_whom_it_may(
 
 
 async def _generate(
-    services: Services, asked: Asked, number: int, guidance: str | None, made: Drafts
+    services: Services, asked: Asked, number: int, guidance: Guidance | None, made: Drafts
 ) -> AsyncGenerator[TurnEvent, None]:
     """One draft, from its prompt to its end."""
     prompt = build_prompt(
@@ -108,10 +115,10 @@ async def _generate(
         asked.strategy,
         asked.history,
         asked.text,
-        guidance=services.library.guidance[guidance] if guidance else None,
+        guidance=guidance.text if guidance else None,
         context_tokens=asked.model.context_tokens,
     )
-    made.begin(asked.model, prompt, number, guidance)
+    made.begin(asked.model, prompt, number, guidance.aim if guidance else None)
     async with aclosing(services.models.stream(asked.model, prompt)) as stream:
         async for item in stream:
             match item:
@@ -123,6 +130,22 @@ async def _generate(
                 case Usage():
                     made.usage = item
     made.end(DraftStatus.COMPLETE)
+
+
+async def _guidance(services: Services, asked: Asked, made: Drafts) -> Guidance | None:
+    """What the next draft is told of the newest; a critique is asked for first, and kept with the draft it leads to."""
+    newest = made.complete[-1]
+    if asked.policy.kind is not PolicyKind.CRITIQUE:
+        return guidance_of(asked.policy, newest, services.library)
+    prompt = critique_prompt(asked.policy, asked.text, newest.text)
+    critique = await ask_hidden(services, made.stand_in or asked.model, prompt, CRITIQUE)
+    made.steps.append(critique)
+    return critique_guidance(asked.policy, newest.text, critique.text)
+
+
+async def score_newest(services: Services, message: str, made: Drafts) -> None:
+    """Score the newest draft of `made`, which came whole, with its evidence: for one whose process died before that."""
+    await _explain(services, await _rate(services, message, made), made)
 
 
 async def _rate(services: Services, message: str, made: Drafts) -> Rated:
@@ -137,10 +160,3 @@ async def _explain(services: Services, rated: Rated, made: Drafts) -> None:
     """The same score with its evidence."""
     loop, written = asyncio.get_running_loop(), made.ended[-1].text
     made.rate(await loop.run_in_executor(services.scoring, services.scorer.evidenced, rated, written))
-
-
-def _weakness(asked: Asked, score: EmpathyScore) -> str | None:
-    """The component that a further draft aims at; None when this one is good enough, or has no score."""
-    if asked.improve_below is None or score.empathy is None or score.empathy >= asked.improve_below:
-        return None
-    return score.weakest

@@ -71,6 +71,35 @@ def number_of(path: Path, values: dict[str, Any], key: str, default: int, low: i
     return value
 
 
+def decimal_of(
+    path: Path, values: dict[str, Any], key: str, default: float | None, low: float, high: float
+) -> float | None:
+    """A number of `low`..`high` among `values`, or the default where it is absent. Raises PromptFileError."""
+    value = values.get(key, default)
+    if value is None and key not in values:
+        return None
+    if not isinstance(value, int | float) or isinstance(value, bool) or not low <= value <= high:
+        raise PromptFileError(f"{path}: {key} must be a number from {low:g} to {high:g}, not {value!r}.")
+    return float(value)
+
+
+def switch_of(path: Path, values: dict[str, Any], key: str, default: bool) -> bool:
+    """true or false among `values`. Raises PromptFileError."""
+    value = values.get(key, default)
+    if not isinstance(value, bool):
+        raise PromptFileError(f"{path}: {key} must be true or false, not {value!r}.")
+    return value
+
+
+def word_of(path: Path, values: dict[str, Any], key: str, default: str | None, known: Iterable[str]) -> str:
+    """One of the `known` words among `values`; without a default it must be there. Raises PromptFileError."""
+    words = list(known)
+    value = text_of(path, values, key, default)
+    if value not in words:
+        raise PromptFileError(f'{path}: {key} cannot be "{value}". {nearest(value, words)}')
+    return value
+
+
 def file_id(path: Path) -> str:
     """The name that a file gives to what it holds. Raises PromptFileError for one that the data could not keep."""
     if not _ID.fullmatch(path.stem):

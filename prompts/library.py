@@ -1,4 +1,4 @@
-"""Reads the prompt files: personas, strategies, guidance.
+"""Reads the prompt files: personas, strategies, guidance; policies by `policies.py`.
 
 A developer adds a persona by dropping a file into the folder. Every key is checked: a misspelt field is refused with
 the file, the fault and the nearest right name, because a persona whose `max_tokns` was silently ignored would run a
@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from prompts.files import PromptFileError, file_id, number_of, read_keys, text_of, yaml_files
-from prompts.records import Persona, Starter, Strategy
+from prompts.policies import read_policies
+from prompts.records import Persona, Policy, Starter, Strategy
 
 BUILT_IN = Path(__file__).parent
 MAX_TOKENS = 640
@@ -32,6 +33,9 @@ class PromptLibrary:
     """By id, in menu order."""
     guidance: dict[str, str]
     """What a rewrite is told, by component: cognitive, emotional, behavioral."""
+    policies: dict[str, Policy]
+    """When a draft is written again, by id: those that come with heard, and the folder's own beside or in place of
+    them."""
 
     @classmethod
     def load(cls, folder: Path | None = None, persona_word: str = "supportive listener") -> "PromptLibrary":
@@ -48,6 +52,7 @@ class PromptLibrary:
             personas={p.id: p for p in sorted(personas, key=lambda p: (p.order, p.id))},
             strategies={s.id: s for s in sorted(strategies, key=lambda s: (s.order, s.id))},
             guidance=guidance,
+            policies=read_policies(folder / "policies"),
         )
 
 

@@ -3,6 +3,7 @@
 import hashlib
 import json
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Literal
 
 Role = Literal["system", "user", "assistant"]
@@ -66,3 +67,44 @@ class Strategy:
     description: str
     instructions: str
     order: int
+
+
+class PolicyKind(StrEnum):
+    """When a draft is written again."""
+
+    NEVER = "never"
+    BELOW = "below threshold"
+    """While its Empathy is low, told of the weakest component or of all that are low."""
+    BEST = "best of n"
+    """Always, from the same prompt; best-of-n sampling by a score (Stiennon et al. 2020)."""
+    CRITIQUE = "critique"
+    """While its Empathy is low, told what a hidden critique by facet says of it (Madaan et al. 2023)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """When a draft is written again, and what the rewrite is told. One YAML file in `prompts/policies/`.
+
+    Whatever the kind, the best draft by Empathy is kept.
+    """
+
+    id: str
+    name: str
+    """Shown in the settings panel, where the policy is the one that its switch turns on."""
+    description: str
+    kind: PolicyKind
+    order: int
+    most_drafts: int = 1
+    """The first draft and its rewrites, 1..9."""
+    below: float | None = None
+    """Empathy on 1..3 under which a draft is written again; None where the score does not decide."""
+    guidance: Literal["weakest", "facets"] = "weakest"
+    """Whether a rewrite is told of the lowest component, or of every one that is below `below`, the lowest first."""
+    least_gain: float | None = None
+    """It ends when a rewrite gained less Empathy than this, 0..2, over the best draft before it; None: not for that."""
+    stop_when_formulaic: bool = False
+    """It ends when a rewrite is formulaic (`chat_app/formulaic.py`)."""
+    critique: str = ""
+    """What the critic is told; for the kind `critique` alone."""
+    rewrite: str = ""
+    """What the rewrite is told, with `{draft}` and `{critique}`; for the kind `critique` alone."""

@@ -180,6 +180,8 @@ class ScriptedServer:
         """Requests that the client dropped before the answer was whole."""
         self.written = 0
         """Pieces of bodies sent so far."""
+        self.open = self.most_open = 0
+        """Requests that are being answered now, and the most that ever were at once."""
         self._socket = socket.socket()
         self._socket.bind(("127.0.0.1", 0))
         self.base_url = f"http://127.0.0.1:{self._socket.getsockname()[1]}{base}"
@@ -237,11 +239,14 @@ class ScriptedServer:
         self.times.append(time.monotonic())
         self.headers.append({name.decode(): value.decode() for name, value in scope["headers"]})
         self.requests.append(json.loads(body))
+        self.open += 1
+        self.most_open = max(self.most_open, self.open)
         playing = asyncio.ensure_future(_send_all(self._counted(send), script))
         leaving = asyncio.ensure_future(_disconnect(receive))
         await asyncio.wait((playing, leaving), return_when=asyncio.FIRST_COMPLETED)
         if not playing.done():
             self.disconnects += 1
+        self.open -= 1
         for task in (playing, leaving):
             task.cancel()
         await asyncio.gather(playing, leaving, return_exceptions=True)

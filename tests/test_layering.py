@@ -9,6 +9,7 @@ ROOT = Path(__file__).parents[1]
 ROOMS = ("chat_app", "scorer", "prompts", "db")
 MAY_IMPORT = {"chat_app": set(ROOMS), "scorer": {"scorer"}, "prompts": {"prompts"}, "db": {"db"}}
 HOMES = {
+    "aiolimiter": {"chat_app/comparing/running.py"},
     "aiosqlite": {"db/lite.py"},
     "alembic": {"db/"},
     "anthropic": {"chat_app/providers.py"},
@@ -28,7 +29,7 @@ HOMES = {
         "chat_app/server.py",
         "chat_app/vote_routes.py",
     },
-    "filelock": {"chat_app/weights.py"},
+    "filelock": {"chat_app/comparing/journal.py", "chat_app/weights.py"},
     "ftfy": {"scorer/text.py"},
     "google": {"chat_app/providers.py"},
     "httpx": {"chat_app/connections.py", "chat_app/providers.py"},
@@ -51,8 +52,9 @@ HOMES = {
     "langchain_openai": {"chat_app/providers.py"},
     "langsmith": {"chat_app/llm.py"},
     "markdown_it": {"chat_app/formatting.py", "chat_app/pages/markup.py", "scorer/markup.py"},
+    "matplotlib": {"chat_app/comparing/radar.py"},
     "markupsafe": {"chat_app/pages/markup.py", "chat_app/pages/notice.py"},
-    "numpy": {"chat_app/results/", "scorer/"},
+    "numpy": {"chat_app/comparing/figures.py", "chat_app/results/", "scorer/"},
     "onnx": {"scorer/export.py"},
     "onnxruntime": {"scorer/encoder.py"},
     "platformdirs": {"chat_app/settings.py"},
@@ -67,7 +69,7 @@ HOMES = {
     "pydantic_settings": {"chat_app/settings.py"},
     "rich": {"chat_app/commands/", "chat_app/weights.py"},
     "safetensors": {"chat_app/hub_engine.py", "scorer/"},
-    "scipy": {"chat_app/results/", "scorer/bootstrap.py"},
+    "scipy": {"chat_app/comparing/figures.py", "chat_app/results/", "scorer/bootstrap.py"},
     "sklearn": {"scorer/evaluate_own.py"},
     "sqlalchemy": {"db/"},
     "starlette": {

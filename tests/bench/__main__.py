@@ -2,7 +2,7 @@
 
 python -m tests.bench                 all of them
 python -m tests.bench start speed     only these, of start, speed, arms, card, crowd, scorer, protocol,
-                                      votes, results, export, crisis
+                                      votes, results, export, compare, crisis
 """
 
 import asyncio
@@ -17,6 +17,7 @@ from chat_app.settings import Settings
 from chat_app.weights import ensure_weights
 from tests.bench.arms import arms
 from tests.bench.card import card
+from tests.bench.compare import compare
 from tests.bench.crowd import crowd
 from tests.bench.export import export
 from tests.bench.protocol import protocol
@@ -28,7 +29,9 @@ from tests.bench.start import start
 from tests.bench.table import HEADINGS, Row
 from tests.bench.votes import votes
 
-PARTS = ("start", "speed", "arms", "card", "crowd", "scorer", "protocol", "votes", "results", "export", "crisis")
+PARTS = (
+    "start", "speed", "arms", "card", "crowd", "scorer", "protocol", "votes", "results", "export", "compare", "crisis",
+)  # fmt: skip
 CASES = Path(__file__).parents[1] / "safety_cases"
 console = Console()
 
@@ -51,6 +54,8 @@ async def measure(parts: list[str]) -> list[Row]:
             new = await results()
         elif part == "export":
             new = await asyncio.to_thread(export)
+        elif part == "compare":
+            new = await asyncio.to_thread(compare)
         elif part == "protocol":
             new = await asyncio.to_thread(protocol, weights.encoder)
         elif part == "votes":

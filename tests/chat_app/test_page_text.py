@@ -3,6 +3,7 @@
 import json
 from dataclasses import replace
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -30,6 +31,7 @@ from chat_app.records import (
 )
 from chat_app.reopen import cards, with_replies
 from db.records import DraftRecord, DraftStatus, MessageRecord, Outcome, ReplyRecord, ScoreRecord
+from prompts.policies import read_policies
 from prompts.records import Strategy
 from scorer.records import EmpathyScore, ScoreStatus
 
@@ -156,6 +158,7 @@ OFFER = Offer(
     models={"echo": ModelSpec("echo", "echo", "echo", "Echo"), "b": ModelSpec("b", "openai", "m", "Echo")},
     strategies={"plain": Strategy("plain", "Plain", "", "", 1)},
     countries={"GB": "United Kingdom"},
+    improve=read_policies(Path("none"))["below-threshold"],
 )
 CHOICES = Choices("echo", "plain", True, False, 1.7, None)
 
@@ -203,7 +206,15 @@ def test_the_panel_offers_what_there_is_with_the_choices_in_force() -> None:
     assert list(shown) == ["model", "strategy", "live_scores", "auto_improve", "threshold", "country"]
     assert shown["model"]["items"] == {"Echo (echo)": "echo", "Echo (b)": "b"}  # two of one label stay two
     assert shown["threshold"]["initial"] == 2.0
+    assert shown["auto_improve"]["label"] == "Write low replies again"
     assert shown["country"]["items"] == {"All countries": "all", "United Kingdom": "GB"}
+
+
+def test_the_switch_is_called_what_its_policy_is_called_and_a_policy_without_a_threshold_has_no_slider() -> None:
+    best = read_policies(Path("none"))["best-of-3"]
+    shown = {field["id"]: field for field in fields(CHOICES, replace(OFFER, improve=best))}
+    assert list(shown) == ["model", "strategy", "live_scores", "auto_improve", "country"]
+    assert (shown["auto_improve"]["label"], shown["auto_improve"]["description"]) == (best.name, best.description)
 
 
 # One reply's place

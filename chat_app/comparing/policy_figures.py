@@ -1,0 +1,167 @@
+"""What a policy of writing again brings and costs: each answer's first draft held against the one that was kept."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from chat_app.comparing.answers import COMPLETE, EMPATHY, MEASURES, Answer, cost_of
+from chat_app.comparing.figures import Estimate, mean
+from chat_app.comparing.tables import Grid, csv_text, shown
+from chat_app.results.intervals import share_of
+from chat_app.results.records import Share
+from db.records import DraftRecord, DraftStatus
+from scorer.tables import Line
+
+COLUMNS = ("policy", "measure", "n", "value", "low", "high")
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyFigures:
+    """One policy over a file of questions. Scores on 1..3; times in seconds."""
+
+    policy: str
+    answers: int
+    """With a whole draft."""
+    failed: int
+    """Questions without any whole draft."""
+    missing: int
+    """Questions that no run has tried yet."""
+    unscored: int
+    """Answers whose first or kept draft has no score: in no mean."""
+    first: dict[str, Estimate]
+    """By measure: the mean of the first drafts."""
+    kept: dict[str, Estimate]
+    """By measure: the mean of the drafts that were kept."""
+    gain: dict[str, Estimate]
+    """By measure: kept minus first, question by question."""
+    improved: Share
+    """Answers whose kept draft has more Empathy than their first."""
+    drafts: int
+    """All drafts that were begun."""
+    broken: int
+    """Rewrites that broke, for which the drafts before them stand."""
+    extra_seconds: float | None
+    """Mean of an answer: what came after the first draft, hidden calls included. None of no answers."""
+    times_seconds: float | None
+    """All time over the time of the first drafts."""
+    extra_tokens: float | None
+    """Mean of an answer, read and written; None where a server gave no counts."""
+    times_tokens: float | None
+    """All tokens over those of the first drafts."""
+
+
+def figures_of(policy: str, answers: Sequence[Answer]) -> PolicyFigures:
+    """The figures of one policy's answers."""
+    whole = [answer for answer in answers if answer.status == COMPLETE]
+    pairs = [pair for answer in whole if (pair := _scored(answer)) is not None]
+    scores = {
+        measure: [(_score(first, measure), _score(kept, measure)) for first, kept in pairs] for measure in MEASURES
+    }
+    extra_seconds, times_seconds = _cost(
+        [(cost_of(one.drafts[:1]).seconds, cost_of(one.drafts).seconds) for one in whole]
+    )
+    extra_tokens, times_tokens = _cost([(_tokens(one.drafts[:1]), _tokens(one.drafts)) for one in whole])
+    return PolicyFigures(
+        policy=policy,
+        answers=len(whole),
+        failed=sum(answer.error is not None for answer in answers),
+        missing=sum(answer.kept is None and answer.error is None for answer in answers),
+        unscored=len(whole) - len(pairs),
+        first={measure: mean([first for first, _ in values]) for measure, values in scores.items()},
+        kept={measure: mean([kept for _, kept in values]) for measure, values in scores.items()},
+        gain={measure: mean([kept - first for first, kept in values]) for measure, values in scores.items()},
+        improved=share_of(sum(kept > first for first, kept in scores[EMPATHY]), len(pairs)),
+        drafts=sum(len(answer.drafts) for answer in whole),
+        broken=sum(draft.status is DraftStatus.BROKEN for answer in whole for draft in answer.drafts),
+        extra_seconds=extra_seconds,
+        times_seconds=times_seconds,
+        extra_tokens=extra_tokens,
+        times_tokens=times_tokens,
+    )
+
+
+def policy_grids(found: Sequence[PolicyFigures]) -> list[Grid]:
+    """The tables that people read."""
+    scores = [Line(one.policy, _score_cells(one)) for one in found]
+    costs = [Line(one.policy, _cost_cells(one)) for one in found]
+    parts = [
+        Line(one.policy, {name.capitalize(): shown(one.gain[name], signed=True) for name in MEASURES}) for one in found
+    ]
+    return [
+        Grid("Empathy of the first draft and of the one that was kept (mean of 1 to 3, 95%)", tuple(scores)),
+        Grid("Gain by component (kept minus first, 95%)", tuple(parts)),
+        Grid("What writing again cost, for each answer", tuple(costs)),
+    ]
+
+
+def policies_csv(found: Iterable[PolicyFigures]) -> str:
+    """One row a figure, with the columns COLUMNS; an empty cell is what is not known."""
+    rows: list[Sequence[str | float | None]] = []
+    for one in found:
+        for part, by_measure in (("first", one.first), ("kept", one.kept), ("gain", one.gain)):
+            for measure, seen in by_measure.items():
+                rows.append((one.policy, f"{part}_{measure}", str(seen.n), seen.value, seen.low, seen.high))
+        share = one.improved
+        rows.append((one.policy, "improved", str(share.of), share.share, share.low, share.high))
+        for name in ("extra_seconds", "times_seconds", "extra_tokens", "times_tokens"):
+            rows.append((one.policy, name, str(one.answers), getattr(one, name), None, None))
+        for name in ("answers", "failed", "missing", "unscored", "drafts", "broken"):
+            rows.append((one.policy, name, None, str(getattr(one, name)), None, None))
+    return csv_text(COLUMNS, rows)
+
+
+def _scored(answer: Answer) -> tuple[DraftRecord, DraftRecord] | None:
+    """The first and the kept draft, if both have a score."""
+    first, kept = answer.drafts[0], answer.kept
+    if kept is None or answer.score is None or first.score is None or first.score.empathy is None:
+        return None
+    return first, kept
+
+
+def _score(draft: DraftRecord, measure: str) -> float:
+    value: float = getattr(draft.score, measure)
+    return value
+
+
+def _tokens(drafts: Sequence[DraftRecord]) -> float | None:
+    # A rewrite that broke has no counts, and would leave the whole answer without.
+    counted = [draft for draft in drafts if draft.status is DraftStatus.COMPLETE]
+    return cost_of(counted).tokens
+
+
+def _cost(pairs: Sequence[tuple[float | None, float | None]]) -> tuple[float | None, float | None]:
+    """What was added to the first, in the mean and as a ratio of the sums."""
+    known = [(first, every) for first, every in pairs if first is not None and every is not None]
+    if not known:
+        return None, None
+    firsts, all_of_them = sum(first for first, _ in known), sum(every for _, every in known)
+    return (all_of_them - firsts) / len(known), all_of_them / firsts if firsts else None
+
+
+def _score_cells(one: PolicyFigures) -> dict[str, str]:
+    share = one.improved
+    improved = "none" if share.share is None else f"{share.share:.0%} [{share.low:.0%}, {share.high:.0%}]"
+    return {
+        "questions": str(one.first[EMPATHY].n),
+        "first draft": shown(one.first[EMPATHY]),
+        "kept": shown(one.kept[EMPATHY]),
+        "gain": shown(one.gain[EMPATHY], signed=True),
+        "improved": improved,
+    }
+
+
+def _cost_cells(one: PolicyFigures) -> dict[str, str]:
+    return {
+        "drafts": "none" if not one.answers else f"{one.drafts / one.answers:.2f}",
+        "seconds more": _number(one.extra_seconds),
+        "times the seconds": _number(one.times_seconds),
+        "tokens more": _number(one.extra_tokens, 0),
+        "times the tokens": _number(one.times_tokens),
+        "rewrites that broke": str(one.broken),
+        "not scored": str(one.unscored),
+        "failed": str(one.failed),
+        "missing": str(one.missing),
+    }
+
+
+def _number(value: float | None, places: int = 2) -> str:
+    return "none" if value is None else f"{value:.{places}f}"
