@@ -8,7 +8,7 @@ import sys
 
 import typer
 
-from chat_app.commands import chat, check, data, export, models, perturb, prompts, results, score, study
+from chat_app.commands import chat, check, data, export, models, perturb, prompts, reading, results, score, study
 
 app = typer.Typer(
     help=(
@@ -21,7 +21,16 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-for commands in (chat, score, perturb, check, data, export, results):  # each of their commands is one of heard's own
+for commands in (
+    chat,
+    score,
+    reading,
+    perturb,
+    check,
+    data,
+    export,
+    results,
+):  # each of their commands is one of heard's own
     app.add_typer(commands.app)
 for name, group in (("prompts", prompts.app), ("models", models.app), ("study", study.app)):
     app.add_typer(group, name=name)

@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 
 from chat_app import safety
 from chat_app.logs import kind_and_place
+from chat_app.prompt_watch import prompts_state
 from chat_app.services import Services
 from db.errors import StoreError
 
@@ -30,10 +31,15 @@ class Health:
         self._database = "ok"  # it has just been migrated
 
     def state(self) -> dict[str, str]:
-        """`status` is "ok", "starting" (the model still loads) or "degraded"; the others say which part."""
+        """`status` is "ok", "starting" (the model still loads) or "degraded"; the others say which part.
+
+        `prompts` is "ok", "kept" (an edit is broken, so the last good version is in use) or "waiting" (edits wait for a
+        restart, because a live study runs); the chat works all the same.
+        """
         parts = {"model": self._model, "database": self._database, "scorer": "ready"}
         failed = "failed" in parts.values()
-        return {"status": "degraded" if failed else "starting" if self._model == "starting" else "ok", **parts}
+        status = "degraded" if failed else "starting" if self._model == "starting" else "ok"
+        return {"status": status, **parts, "prompts": prompts_state(self._services)}
 
     @asynccontextmanager
     async def watching(self) -> AsyncIterator[None]:

@@ -14,8 +14,10 @@ from dataclasses import dataclass
 from chat_app.drafts import Drafts
 from chat_app.records import Delta, DraftStarted, ModelSpec, Scored, Token, TurnEvent, Usage, Waiting, Whole
 from chat_app.services import Services
+from chat_app.steps import run_steps
 from db.records import DraftStatus
 from prompts.build import build_prompt
+from prompts.chain import for_reply
 from prompts.records import Persona, Strategy
 from scorer.records import EmpathyScore
 from scorer.score import Rated
@@ -65,10 +67,14 @@ async def write_drafts(services: Services, asked: Asked, made: Drafts) -> AsyncG
 async def _generate(
     services: Services, asked: Asked, number: int, guidance: str | None, made: Drafts
 ) -> AsyncGenerator[TurnEvent, None]:
-    """One draft, from its prompt to its end."""
+    """One draft, from its prompt to its end; before the first one the hidden steps of the strategy."""
+    if made.values is None:
+        async with aclosing(run_steps(services, asked, made)) as waits:
+            async for wait in waits:
+                yield wait
     prompt = build_prompt(
         asked.persona,
-        asked.strategy,
+        for_reply(asked.strategy, made.values or {}),
         asked.history,
         asked.text,
         guidance=services.library.guidance[guidance] if guidance else None,

@@ -68,7 +68,7 @@ HOMES = {
     "rich": {"chat_app/commands/", "chat_app/weights.py"},
     "safetensors": {"scorer/"},
     "scipy": {"chat_app/results/", "scorer/bootstrap.py"},
-    "sklearn": {"scorer/evaluate_own.py"},
+    "sklearn": {"scorer/evaluate_own.py", "scorer/reading_train.py"},
     "sqlalchemy": {"db/"},
     "starlette": {
         "chat_app/card_files.py",
