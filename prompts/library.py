@@ -5,7 +5,8 @@ the file, the fault and the nearest right name, because a persona whose `max_tok
 study under the wrong condition.
 """
 
-from collections.abc import Callable, Iterator
+import os
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -23,7 +24,7 @@ _GUIDANCE_KEYS = ("behavioral", "cognitive", "emotional")
 
 Stamp = tuple[int, int]
 """Of a file: when it was changed, in nanoseconds, and its bytes."""
-Kept = dict[Path, tuple[Stamp, tuple[Any, list[str]]]]
+Kept = dict[str, tuple[Stamp, tuple[Any, list[str]]]]
 """What was read of each file and its faults, so that one edit among a thousand files costs one."""
 
 
@@ -43,7 +44,7 @@ class PromptLibrary:
     """Whether edited files are left out on purpose; for whoever decides that."""
     _folder: Path = BUILT_IN
     _word: str = ""
-    _stamps: dict[Path, Stamp] = field(default_factory=dict)
+    _stamps: dict[str, Stamp] = field(default_factory=dict)
     """Of the files as they were last looked at, broken ones too."""
     _kept: Kept = field(default_factory=dict)
 
@@ -105,28 +106,27 @@ class PromptLibrary:
         return found
 
     def _once(self, path: Path, read: Callable[[Path], tuple[Any, list[str]]]) -> tuple[Any, list[str]]:
-        stamp, kept = self._stamps.get(path), self._kept.get(path)
+        name = str(path)
+        stamp, kept = self._stamps.get(name), self._kept.get(name)
         if stamp is None or kept is None or kept[0] != stamp:
             kept = (stamp or (0, 0), read(path))
-            self._kept[path] = kept
+            self._kept[name] = kept
         return kept[1]
 
 
-def _stamps(folder: Path) -> dict[Path, Stamp]:
+def _stamps(folder: Path) -> dict[str, Stamp]:
+    # By scandir, which asks the system once a file: a turn waits for this.
     found = {}
-    for path in _candidates(folder):
+    for place, wanted in ((folder / "personas", ""), (folder / "strategies", ""), (folder, "guidance.yaml")):
         try:
-            entry = path.stat()
+            with os.scandir(place) as entries:
+                for entry in entries:
+                    if entry.name == wanted or (not wanted and entry.name.endswith((".yaml", ".yml"))):
+                        seen = entry.stat()
+                        found[entry.path] = (seen.st_mtime_ns, seen.st_size)
         except OSError:
-            continue  # gone since the folder was listed, or not readable: reading it tells
-        found[path] = (entry.st_mtime_ns, entry.st_size)
+            continue  # gone, or not readable: reading it tells
     return found
-
-
-def _candidates(folder: Path) -> Iterator[Path]:
-    for name in ("personas", "strategies"):
-        yield from (folder / name).glob("*.y*ml")
-    yield folder / "guidance.yaml"
 
 
 def _guidance(path: Path, word: str) -> tuple[dict[str, str], list[str]]:

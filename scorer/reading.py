@@ -21,8 +21,8 @@ from scorer.files import file_sha256
 from scorer.text import read
 
 DEFAULT = Path(__file__).parent / "readings" / "default"
-EMOTIONS = ("anger", "anxiety", "depression", "sadness", "shame", "joy")
-"""Kinds of ESConv's emotions (Liu et al. 2021), those of which people write most; and joy, which models miss."""
+EMOTIONS = ("anger", "anxiety", "depression", "sadness", "shame", "joy", "neutral")
+"""Kinds of ESConv's emotions (Liu et al. 2021), those of which people write most; joy, which models miss; and none."""
 UNSURE = 0.4
 """Probability under which an emotion is only a guess; the card has how often each kind is right."""
 UNCLEAR = "unclear"

@@ -19,7 +19,7 @@ def train_reading(
         typer.Option(
             "--data",
             help="Your labelled messages: CSV with the columns emotion (anger, anxiety, depression, sadness, shame, "
-            "joy) and message. Default: the project's own.",
+            "joy, neutral) and message. Default: the project's own.",
         ),
     ] = None,
     encoder: EncoderOption = "",

@@ -2,7 +2,7 @@
 
 python -m tests.bench                 all of them
 python -m tests.bench start speed     only these, of start, speed, card, crowd, scorer, protocol, votes,
-                                      results, export, crisis
+                                      results, export, prompts, crisis
 """
 
 import asyncio
@@ -18,6 +18,7 @@ from chat_app.weights import ensure_weights
 from tests.bench.card import card
 from tests.bench.crowd import crowd
 from tests.bench.export import export
+from tests.bench.prompts import prompts
 from tests.bench.protocol import protocol
 from tests.bench.results import results
 from tests.bench.scorer import scorer
@@ -27,7 +28,7 @@ from tests.bench.start import start
 from tests.bench.table import HEADINGS, Row
 from tests.bench.votes import votes
 
-PARTS = ("start", "speed", "card", "crowd", "scorer", "protocol", "votes", "results", "export", "crisis")
+PARTS = ("start", "speed", "card", "crowd", "scorer", "protocol", "votes", "results", "export", "prompts", "crisis")
 CASES = Path(__file__).parents[1] / "safety_cases"
 console = Console()
 
@@ -48,6 +49,8 @@ async def measure(parts: list[str]) -> list[Row]:
             new = await results()
         elif part == "export":
             new = await asyncio.to_thread(export)
+        elif part == "prompts":
+            new = await asyncio.to_thread(prompts)
         elif part == "protocol":
             new = await asyncio.to_thread(protocol, weights.encoder)
         elif part == "votes":
