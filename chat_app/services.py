@@ -79,7 +79,8 @@ async def open_services(
     Raises SettingsError, ModelsError, PromptFileError, StudyFileError, WeightsError, ScorerError or StoreError, each a
     plain sentence.
     """
-    from chat_app.blind import blind_study  # here, because it works with Services itself
+    from chat_app.blind import blind_study  # here, because they work with Services itself
+    from chat_app.prompt_watch import note_arms
 
     library = PromptLibrary.load(settings.prompts_dir, settings.persona_word)
     specs = load_models(settings.models_file)
@@ -110,6 +111,7 @@ async def open_services(
             await store.mark_interrupted()
             await studies.mark_interrupted()
             services = replace(services, blind=await blind_study(services))
+            note_arms(services)
         yield services
     finally:
         services.scoring.shutdown(wait=False, cancel_futures=True)

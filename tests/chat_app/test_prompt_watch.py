@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from chat_app.prompt_watch import current_prompts, prompts_state
+from chat_app.prompt_watch import current_prompts, note_arms, prompts_state
 from chat_app.services import Services
 from chat_app.weights import Weights
 from prompts.library import PromptLibrary
@@ -116,3 +116,18 @@ async def test_a_live_study_goes_on_with_the_files_of_its_start_and_the_log_says
     assert [record.getMessage() for record in caplog.records] == [
         "prompt files have been edited; study autumn goes on with those of the server's start until a restart"
     ]
+
+
+async def test_files_edited_between_two_starts_of_a_study_are_told_arm_by_arm(
+    in_study: Services, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    for _ in range(2):
+        note_arms(in_study)
+    assert caplog.records == []
+    write(tmp_path, "listener", FILE.format("You are an edited listener."))
+    again = replace(in_study, library=PromptLibrary.load(tmp_path / "prompts"))
+    for _ in range(2):  # at every later start, not only at the next
+        note_arms(again)
+    assert ["in listener: answers from now on" in record.getMessage() for record in caplog.records] == [True, True]
+    note_arms(in_study)
+    assert len(caplog.records) == 2, "with the earlier file back there is nothing to tell"
