@@ -22,7 +22,7 @@ class Drafts:
     usage: Usage | None = None
     """Token counts of the open draft, once the model has given them."""
     steps: list[StepRecord] = field(default_factory=list)
-    """The calls before the first draft, in order; they are stored with that draft, rewrites use their texts again."""
+    """Hidden calls made for the open draft, or for the one that comes next, which takes them when it ends."""
     values: dict[str, str] | None = None
     """What fills the strategy's variables; None until all its steps have ended."""
     _step: str | None = None
@@ -34,7 +34,7 @@ class Drafts:
 
     def begin(self, model: ModelSpec, prompt: Prompt, number: int, guidance: str | None) -> None:
         """Open a draft; its times count from here. A draft that a step has opened begins again, with its own prompt."""
-        self._pieces, self._first, self.usage, self._began = [], None, None, time.perf_counter()
+        self._step, self._pieces, self._first, self.usage, self._began = None, [], None, None, time.perf_counter()
         self._open = DraftRecord(
             id=str(uuid.uuid4()),
             number=number,
@@ -108,9 +108,9 @@ class Drafts:
             completion_tokens=self.usage.completion_tokens if self.usage else None,
             error=error,
             cut=self.usage.cut if self.usage else False,
-            steps=() if self.ended else tuple(self.steps),
+            steps=tuple(self.steps),
         )
-        self._open = None
+        self._open, self.steps = None, []
         self.ended.append(draft)
 
     def rate(self, score: EmpathyScore) -> None:

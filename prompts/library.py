@@ -11,8 +11,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from prompts.files import PromptFile, PromptFileError, yaml_files
+from prompts.files import PromptFileError, yaml_files
 from prompts.persona_files import MAX_TOKENS, read_persona
+from prompts.prompt_file import PromptFile
 from prompts.records import Persona, Strategy
 from prompts.strategy_files import read_strategy
 from prompts.variables import fill

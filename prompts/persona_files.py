@@ -4,7 +4,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from prompts.character import GENDER, LEVELS, TRAITS, system_text
-from prompts.files import PromptFile, nearest
+from prompts.files import nearest
+from prompts.prompt_file import PromptFile
 from prompts.records import Persona, Starter
 from prompts.variables import fill
 

@@ -4,8 +4,9 @@ import re
 from pathlib import Path
 from typing import Any
 
-from prompts.files import PromptFile, nearest
+from prompts.files import nearest
 from prompts.persona_files import MAX_TOKENS
+from prompts.prompt_file import PromptFile
 from prompts.records import READING, Step, Strategy
 from prompts.variables import variables_in
 

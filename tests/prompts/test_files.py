@@ -108,7 +108,7 @@ PERSONA_FAULTS = {
     "traits: {empathic_concern: hihg}": "Did you mean high?",
     "traits: {gender: 3}": "gender must be a word",
     "traits: kind": "traits must hold keys",
-    "language: [German]": "language must be a text, not a list",
+    "language: [German]": "language must be a text, not list",
 }
 """A last line of a sound persona, and what is said of it."""
 STRATEGY_FAULTS = {
