@@ -32,6 +32,7 @@ from db.records import (
 )
 from db.store import Store
 from db.study_store import StudyStore
+from prompts.library import PromptLibrary
 
 BASE = "http://127.0.0.1:8000"
 HERE = {"origin": BASE}
@@ -152,7 +153,7 @@ def parent(
         store,
         models=cast(Any, None),
         scorer=scorer,
-        library=cast(Any, None),
+        library=PromptLibrary.load(),
         engine=cast(Any, Engine()),
         studies=StudyStore(store.engine),
         blind=blind,
