@@ -36,6 +36,7 @@ from chat_app.element_files import is_uuid
 from chat_app.identity import country_from_headers
 from chat_app.live import Events, LiveTurn
 from chat_app.page import Page
+from chat_app.prompt_watch import current_prompts
 from chat_app.records import TurnRequest
 from chat_app.reopen_ballots import ballot_entries
 from chat_app.runtime import current
@@ -51,6 +52,7 @@ REOPEN_SECONDS = 0.05
 WIDGETS: dict[str, Callable[..., InputWidget]] = {"select": Select, "switch": Switch, "slider": Slider}
 
 NO_PERSONA = "There is no such persona here. Choose one from the menu at the top, or reload the page."
+NO_STRATEGY = "There is no such strategy here any more. Choose one in the settings, or reload the page."
 NOT_YOURS = "This conversation cannot be continued from here. Start a new chat."
 NO_EDIT = "A sent message cannot be changed. Send a new one instead."
 
@@ -112,7 +114,7 @@ async def personas(user: cl.User | None) -> list[cl.ChatProfile]:
         cl.ChatProfile(
             name=persona.id,
             display_name=persona.name,
-            markdown_description=persona.description,
+            markdown_description=wording.opening(persona),
             icon=ICON,
             default=place == 0,
             starters=[cl.Starter(label=starter.label, message=starter.message) for starter in persona.starters],
@@ -139,8 +141,9 @@ def participant_of(session: WebsocketSession) -> str:
 def voices() -> Mapping[str, Persona]:
     """The personas in menu order; in blind mode a single one that names nobody, so that no menu is shown."""
     services = current().services
-    neutral = neutral_persona(services.library)
-    return {neutral.id: neutral} if services.blind else services.library.personas
+    library = current_prompts(services)
+    neutral = neutral_persona(library)
+    return {neutral.id: neutral} if services.blind else library.personas
 
 
 def persona_of(session: WebsocketSession) -> Persona | None:
@@ -280,7 +283,7 @@ async def follow_reopened(turn: LiveTurn, session: WebsocketSession) -> None:
 async def on_message(message: cl.Message) -> None:
     """Answer one message, and return when the page shows the answer's end."""
     session, page = here(), current()
-    persona = persona_of(session)
+    persona = persona_of(session)  # looks for edited files, for all of this turn
     running = page.hub.running(session.thread_id)
     foreign = running is not None and running.request.participant_id != participant_of(session)
     why: str | None = None
@@ -290,6 +293,9 @@ async def on_message(message: cl.Message) -> None:
     if foreign or not is_uuid(session.thread_id):
         why = NOT_YOURS
     chosen, services = choices_of(session), page.services
+    strategy = services.library.strategies.get(chosen.strategy)
+    if strategy is None:
+        strategy, why = next(iter(services.library.strategies.values())), why or NO_STRATEGY
     request = TurnRequest(
         participant_id=participant_of(session),
         conversation_id=session.thread_id,
@@ -297,7 +303,7 @@ async def on_message(message: cl.Message) -> None:
         reply_id=entry_id(message.id) if services.blind else str(uuid.uuid4()),
         text=message.content,
         persona=persona,
-        strategy=services.library.strategies[chosen.strategy],
+        strategy=strategy,
         model=services.models.specs[chosen.model],
         live_scores=chosen.live_scores,
         auto_improve=chosen.auto_improve,

@@ -18,6 +18,7 @@ from chat_app.commands import (
     models,
     perturb,
     prompts,
+    reading,
     results,
     score,
     study,
@@ -37,6 +38,7 @@ app = typer.Typer(
 for commands in (
     chat,
     score,
+    reading,
     perturb,
     check,
     data,

@@ -29,14 +29,18 @@ class Drafts:
     """The policy of writing again that these drafts follow, by its file's name."""
     steps: list[StepRecord] = field(default_factory=list)
     """Hidden calls made for the open draft, or for the one that comes next, which takes them when it ends."""
+    values: dict[str, str] | None = None
+    """What fills the strategy's variables; None until all its steps have ended."""
+    _step: str | None = None
+    """The step whose text arrives, while the draft that it belongs to is open."""
     _open: DraftRecord | None = None
     _pieces: list[str] = field(default_factory=list)
     _began: float = 0.0
     _first: float | None = None
 
     def begin(self, model: ModelSpec, prompt: Prompt, number: int, guidance: str | None) -> None:
-        """Open a draft; its times count from here."""
-        self._pieces, self._first, self.usage, self._began = [], None, None, time.perf_counter()
+        """Open a draft; its times count from here. A draft that a step has opened begins again, with its own prompt."""
+        self._step, self._pieces, self._first, self.usage, self._began = None, [], None, None, time.perf_counter()
         self._open = DraftRecord(
             id=str(uuid.uuid4()),
             number=number,
@@ -68,8 +72,34 @@ class Drafts:
         """Whether the open draft has any text."""
         return self._open is not None and bool(self._pieces)
 
+    def begin_step(self, model: ModelSpec, prompt: Prompt, name: str) -> None:
+        """Open the call of a step. Until the draft's own call, the first draft is described by the newest of them."""
+        self.begin(model, prompt, 1, None)
+        self._step = name
+
+    def end_step(self) -> str:
+        """Turn the open step into a record; its text without the white space around it."""
+        assert self._open is not None
+        assert self._step is not None
+        text = readable("".join(self._pieces))
+        step = StepRecord(
+            name=self._step,
+            text=text,
+            prompt_sha256=self._open.prompt_sha256,
+            model=self._open.model,
+            max_tokens=self._open.parameters["max_tokens"],
+            first_token_seconds=self._first,
+            total_seconds=time.perf_counter() - self._began,
+            prompt_tokens=self.usage.prompt_tokens if self.usage else None,
+            completion_tokens=self.usage.completion_tokens if self.usage else None,
+            cut=self.usage.cut if self.usage else False,
+        )
+        self.steps.append(step)
+        self._step, self._pieces, self._first, self.usage, self._began = None, [], None, None, time.perf_counter()
+        return text.strip()
+
     def add(self, text: str) -> None:
-        """Take a piece of the open draft's text."""
+        """Take a piece of the text of the open draft, or of its open step."""
         if self._first is None:
             self._first = time.perf_counter() - self._began
         self._pieces.append(text)
@@ -78,6 +108,8 @@ class Drafts:
         """Turn the open draft, if there is one, into a record."""
         if self._open is None:
             return
+        if self._step is not None:
+            self.end_step()  # what had arrived of it is kept
         draft = replace(
             self._open,
             text=readable("".join(self._pieces)),

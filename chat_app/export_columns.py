@@ -211,7 +211,7 @@ ANSWERS = _of_answer(
         _PROMPT_TOKENS,
         _TOKENS,
         *_IMPROVE,
-        Column("drafts", J, "Every generation in order, the shown one too, with its score.", "a list of objects"),
+        Column("drafts", J, "Every generation in order, each with its score and hidden steps.", "a list of objects"),
         Column(
             "earlier_text", T, "Where the text shown is a rewrite: the first generation.", origin="answer.drafts, first"
         ),

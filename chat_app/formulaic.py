@@ -11,7 +11,7 @@ Two signs, each defined so that it can be counted by hand:
 import re
 from collections.abc import Iterable
 
-from prompts.policies import emotion_words
+from prompts.policy_files import emotion_words
 
 WINDOW = 12
 """Words, about one sentence."""

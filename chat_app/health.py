@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 
 from chat_app import safety
 from chat_app.logs import kind_and_place
+from chat_app.prompt_watch import prompts_state
 from chat_app.services import Services
 from db.errors import StoreError
 
@@ -32,12 +33,14 @@ class Health:
     def state(self) -> dict[str, str]:
         """`status` is "ok", "starting" (the model still loads) or "degraded"; the others say which part.
 
-        `resting` is there while servers of models are left alone, and names the models (in blind mode their number).
+        `prompts` is "ok", "kept" (an edit is broken, so the last good version is in use) or "waiting" (edits wait for a
+        restart, because a live study runs); the chat works all the same. `resting` is there while servers of models are
+        left alone, and names the models (in blind mode their number).
         """
         parts = {"model": self._model, "database": self._database, "scorer": "ready"}
         failed = "failed" in parts.values()
         status = "degraded" if failed else "starting" if self._model == "starting" else "ok"
-        return {"status": status, **parts, **self._resting()}
+        return {"status": status, **parts, "prompts": prompts_state(self._services), **self._resting()}
 
     def _resting(self) -> dict[str, str]:
         names = self._services.models.resting

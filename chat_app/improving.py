@@ -17,7 +17,7 @@ from chat_app.services import Services
 from chat_app.text import readable
 from db.records import DraftRecord, ScoreRecord, StepRecord
 from prompts.library import PromptLibrary
-from prompts.policies import OFF
+from prompts.policy_files import OFF
 from prompts.records import Policy, PolicyKind, Prompt, PromptMessage
 from scorer.records import COMPONENTS
 

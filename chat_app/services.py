@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 from chat_app.embedded import Engine
 from chat_app.hints import nearest_name
@@ -16,8 +17,11 @@ from db.engine import create_engine, upgrade
 from db.store import Store
 from db.study_store import StudyStore
 from prompts.library import PromptLibrary
-from prompts.policies import OFF
+from prompts.policy_files import OFF
+from scorer.encoder import Encoder
 from scorer.hub import encoder_of
+from scorer.reading import DEFAULT as READING
+from scorer.reading import Reader, ReadingFile
 from scorer.score import Scorer, head_folder
 
 SCORER_THREADS = 2
@@ -37,6 +41,8 @@ class Services:
     studies: StudyStore
     blind: StudyFile | None = None
     """The live study that answers every message with a ballot; None is the ordinary chat."""
+    reader: Reader | None = None
+    """Reads a message's emotion, for the strategies that use it; None in a process without an encoder."""
     scoring: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(1, thread_name_prefix="scorer"))
     """Its own thread, so that a rating never waits behind other work of the default pool."""
 
@@ -63,6 +69,15 @@ def _checked_defaults(settings: Settings, models: dict[str, object], library: Pr
         )
 
 
+def _reader(scorer: Scorer, embedded: Path) -> Reader:
+    """The reader of emotions; with the scorer's own encoder where that is the one it was trained on."""
+    file = ReadingFile.load(READING)
+    of_scorer = scorer.head.file
+    if (of_scorer.encoder_sha256, tuple(of_scorer.layers)) == (file.encoder_sha256, file.layers):
+        return Reader(file, lambda: scorer.encoder)
+    return Reader(file, lambda: Encoder.load(embedded, file.layers, sha256=file.encoder_sha256))
+
+
 @asynccontextmanager
 async def open_services(
     settings: Settings, weights: Weights | None = None, *, serving: bool = True
@@ -75,7 +90,8 @@ async def open_services(
     Raises SettingsError, ModelsError, PromptFileError, StudyFileError, WeightsError, ScorerError or StoreError, each a
     plain sentence.
     """
-    from chat_app.blind import blind_study  # here, because it works with Services itself
+    from chat_app.blind import blind_study  # here, because they work with Services itself
+    from chat_app.prompt_watch import note_arms
 
     library = PromptLibrary.load(settings.prompts_dir, settings.persona_word)
     specs = load_models(settings.models_file)
@@ -84,6 +100,7 @@ async def open_services(
     weights = weights or check_weights(settings.cache_dir)
     embedded = weights.encoder
     scorer = Scorer.load(head, encoder_of(head, lambda: embedded), threads=SCORER_THREADS)
+    reader = _reader(scorer, embedded)
     try:
         settings.data_dir.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -103,12 +120,13 @@ async def open_services(
     )
     store = Store(database)
     studies = StudyStore(database)
-    services = Services(settings, store, models, scorer, library, engine, studies)
+    services = Services(settings, store, models, scorer, library, engine, studies, reader=reader)
     try:
         if serving:
             await store.mark_interrupted()
             await studies.mark_interrupted()
             services = replace(services, blind=await blind_study(services))
+            note_arms(services)
         yield services
     finally:
         services.scoring.shutdown(wait=False, cancel_futures=True)

@@ -7,6 +7,7 @@ from chat_app.live import Crashed, Stopped, View
 from chat_app.records import BallotReady, CrisisShown, Failed, Finished, NotSaved, Refused
 from chat_app.text import readable
 from db.records import DraftRecord, DraftStatus, ReplyRecord
+from prompts.records import Persona
 
 SAFETY_AUTHOR = "heard safety"
 SYSTEM_AUTHOR = "heard"
@@ -142,6 +143,11 @@ def broken(text: str, sentence: str) -> str:
     """A reply that broke off, with the reason under it."""
     kept = shown_text(text).rstrip()
     return f"{kept}\n\n{quoted('This reply broke off. ' + sentence)}" if kept else sentence
+
+
+def opening(persona: Persona) -> str:
+    """What an empty chat shows of its persona, above the starters: of the page alone, so no reply and not stored."""
+    return "\n\n".join(text for text in (persona.description, persona.greeting) if text)
 
 
 def stopped(text: str) -> str:

@@ -36,8 +36,10 @@ from chat_app.records import (
     Whole,
 )
 from chat_app.services import Services
+from chat_app.steps import run_steps
 from db.records import DraftStatus
 from prompts.build import build_prompt
+from prompts.chain import for_reply
 from prompts.records import Persona, Policy, PolicyKind, Strategy
 from scorer.score import Rated
 
@@ -109,10 +111,14 @@ async def _by_whom_it_may(
 async def _generate(
     services: Services, asked: Asked, number: int, guidance: Guidance | None, made: Drafts
 ) -> AsyncGenerator[TurnEvent, None]:
-    """One draft, from its prompt to its end."""
+    """One draft, from its prompt to its end; before the first one the hidden steps of the strategy."""
+    if made.values is None:
+        async with aclosing(run_steps(services, asked, made)) as waits:
+            async for wait in waits:
+                yield wait
     prompt = build_prompt(
         asked.persona,
-        asked.strategy,
+        for_reply(asked.strategy, made.values or {}),
         asked.history,
         asked.text,
         guidance=guidance.text if guidance else None,

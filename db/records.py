@@ -131,6 +131,7 @@ class DraftRecord:
     guidance: str | None
     """Component that the rewrite aimed at; None for the first draft."""
     prompt_sha256: str
+    """Of exactly what was sent; of the last step's call where the draft's own was never made."""
     model: str
     """Name of the entry in models.toml."""
     parameters: dict[str, Any]
@@ -148,7 +149,7 @@ class DraftRecord:
     fallback_for: str | None = None
     """The model that was asked for and failed, where `model` answered in its place."""
     steps: tuple[StepRecord, ...] = ()
-    """The calls before this one, in order."""
+    """The calls before this one, in order. With the first draft only: rewrites use their texts again."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,31 +1,39 @@
-"""Reads the prompt files: personas, strategies, guidance; policies by `policies.py`.
+"""Reads the prompt files: personas, strategies, guidance, policies; and reads them again when they have been edited.
 
 A developer adds a persona by dropping a file into the folder. Every key is checked: a misspelt field is refused with
 the file, the fault and the nearest right name, because a persona whose `max_tokns` was silently ignored would run a
 study under the wrong condition.
 """
 
-from dataclasses import dataclass
+import os
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from prompts.files import PromptFileError, file_id, number_of, read_keys, text_of, yaml_files
-from prompts.policies import read_policies
-from prompts.records import Persona, Policy, Starter, Strategy
+from prompts.files import PromptFileError, yaml_files
+from prompts.persona_files import MAX_TOKENS, read_persona
+from prompts.policy_files import read_policies
+from prompts.prompt_file import PromptFile
+from prompts.records import Persona, Policy, Strategy
+from prompts.strategy_files import read_strategy
+from prompts.variables import fill
+
+__all__ = ["BUILT_IN", "MAX_TOKENS", "PromptLibrary"]
 
 BUILT_IN = Path(__file__).parent
-MAX_TOKENS = 640
-"""The study's limit for a reply: the length of the longest human answer."""
+_FOLDERS = ("personas", "strategies", "policies")
+_GUIDANCE_KEYS = ("behavioral", "cognitive", "emotional")
 
-_PERSONA_KEYS = {"name", "description", "system", "user_template", "max_tokens", "order", "starters"}
-_STRATEGY_KEYS = {"name", "description", "instructions", "order"}
-_STARTER_KEYS = {"label", "message"}
-_GUIDANCE_KEYS = {"cognitive", "emotional", "behavioral"}
+Stamp = tuple[int, int]
+"""Of a file: when it was changed, in nanoseconds, and its bytes."""
+Kept = dict[str, tuple[Stamp, tuple[Any, list[str]]]]
+"""What was read of each file and its faults, so that one edit among a thousand files costs one."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class PromptLibrary:
-    """All prompt files of one folder, read and checked once."""
+    """All prompt files of one folder, read and checked."""
 
     personas: dict[str, Persona]
     """By id, in menu order; the first is the default."""
@@ -36,74 +44,106 @@ class PromptLibrary:
     policies: dict[str, Policy]
     """When a draft is written again, by id: those that come with heard, and the folder's own beside or in place of
     them."""
+    fault: str | None = None
+    """Why files edited since then are not in use, in a sentence; None while all are."""
+    waiting: bool = False
+    """Whether edited files are left out on purpose; for whoever decides that."""
+    _folder: Path = BUILT_IN
+    _word: str = ""
+    _stamps: dict[str, Stamp] = field(default_factory=dict)
+    """Of the files as they were last looked at, broken ones too."""
+    _kept: Kept = field(default_factory=dict)
 
     @classmethod
     def load(cls, folder: Path | None = None, persona_word: str = "supportive listener") -> "PromptLibrary":
         """Read `personas/*.yaml`, `strategies/*.yaml` and `guidance.yaml` in `folder` (default: the ones that come
         with heard).
 
-        `persona_word` replaces `{persona_word}` in every text of a persona and of the guidance. Raises PromptFileError.
+        `persona_word` replaces `{persona_word}` in every text of a persona and of the guidance. Raises PromptFileError
+        with every fault of every file.
         """
-        folder = folder or BUILT_IN
-        personas = [_persona(path, persona_word) for path in yaml_files(folder / "personas")]
-        strategies = [_strategy(path) for path in yaml_files(folder / "strategies")]
-        guidance = _guidance(folder / "guidance.yaml", persona_word)
-        return cls(
-            personas={p.id: p for p in sorted(personas, key=lambda p: (p.order, p.id))},
-            strategies={s.id: s for s in sorted(strategies, key=lambda s: (s.order, s.id))},
-            guidance=guidance,
-            policies=read_policies(folder / "policies"),
-        )
+        library = cls({}, {}, {}, {}, _folder=folder or BUILT_IN, _word=persona_word)
+        library._stamps = _stamps(library._folder)
+        faults = library._read()
+        if faults:
+            raise PromptFileError(*faults)
+        return library
+
+    @property
+    def edited(self) -> bool:
+        """Whether a file has come, gone or changed since they were last read. Costs a look at each file's entry."""
+        return _stamps(self._folder) != self._stamps
+
+    def refresh(self) -> bool:
+        """Take in what has been edited; whether there was anything. A set with a fault is left out whole: the last
+        good one stays, and `fault` says why. Records that were handed out before stay as they are."""
+        stamps = _stamps(self._folder)
+        if stamps == self._stamps:
+            return False
+        self._stamps = stamps
+        faults = self._read()
+        self.fault = str(PromptFileError(*faults)) if faults else None
+        return True
+
+    def _read(self) -> list[str]:
+        """Replace what is held if every file is sound; else the faults."""
+        faults: list[str] = []
+        personas: list[Persona] = self._folder_of("personas", lambda path: read_persona(path, self._word), faults)
+        strategies: list[Strategy] = self._folder_of("strategies", read_strategy, faults)
+        guidance, wrong = self._once(self._folder / "guidance.yaml", lambda path: _guidance(path, self._word))
+        faults += wrong
+        try:
+            policies = read_policies(self._folder / "policies")
+        except PromptFileError as error:
+            faults += error.faults
+        if not faults:
+            self.policies = policies
+            self.personas = {p.id: p for p in sorted(personas, key=lambda p: (p.order, p.id))}
+            self.strategies = {s.id: s for s in sorted(strategies, key=lambda s: (s.order, s.id))}
+            self.guidance = guidance
+        return faults
+
+    def _folder_of(self, name: str, read: Callable[[Path], tuple[Any, list[str]]], faults: list[str]) -> list[Any]:
+        try:
+            paths = yaml_files(self._folder / name)
+        except PromptFileError as error:
+            faults += error.faults
+            return []
+        found = []
+        for path in paths:
+            record, wrong = self._once(path, read)
+            found.append(record)
+            faults += wrong
+        return found
+
+    def _once(self, path: Path, read: Callable[[Path], tuple[Any, list[str]]]) -> tuple[Any, list[str]]:
+        name = str(path)
+        stamp, kept = self._stamps.get(name), self._kept.get(name)
+        if stamp is None or kept is None or kept[0] != stamp:
+            kept = (stamp or (0, 0), read(path))
+            self._kept[name] = kept
+        return kept[1]
 
 
-def _filled(text: str, word: str) -> str:
-    return text.replace("{persona_word}", word)
+def _stamps(folder: Path) -> dict[str, Stamp]:
+    # By scandir, which asks the system once a file: a turn waits for this.
+    found = {}
+    for place, wanted in (*((folder / name, "") for name in _FOLDERS), (folder, "guidance.yaml")):
+        try:
+            with os.scandir(place) as entries:
+                for entry in entries:
+                    if entry.name == wanted or (not wanted and entry.name.endswith((".yaml", ".yml"))):
+                        seen = entry.stat()
+                        found[entry.path] = (seen.st_mtime_ns, seen.st_size)
+        except OSError:
+            continue  # gone, or not readable: reading it tells
+    return found
 
 
-def _persona(path: Path, word: str) -> Persona:
-    values = read_keys(path, _PERSONA_KEYS)
-    template = text_of(path, values, "user_template", "{prompt}")
-    if template.count("{prompt}") != 1:
-        raise PromptFileError(f"{path}: user_template must hold {{prompt}} exactly once, where the person's words go.")
-    system = _filled(text_of(path, values, "system", ""), word).strip()
-    if not system and template == "{prompt}":
-        raise PromptFileError(f"{path}: give a system text or a user_template; with neither the model gets no persona.")
-    return Persona(
-        id=file_id(path),
-        name=_filled(text_of(path, values, "name"), word),
-        description=_filled(text_of(path, values, "description"), word),
-        system=system,
-        user_template=_filled(template, word),
-        max_tokens=number_of(path, values, "max_tokens", MAX_TOKENS, 1, MAX_TOKENS),
-        order=number_of(path, values, "order", 100, 0, 1_000_000),
-        starters=_starters(path, values.get("starters", [])),
-    )
-
-
-def _starters(path: Path, items: Any) -> tuple[Starter, ...]:
-    if not isinstance(items, list):
-        raise PromptFileError(f"{path}: starters must be a list of label and message.")
-    for item in items:
-        if (
-            not isinstance(item, dict)
-            or set(item) != _STARTER_KEYS
-            or not all(isinstance(v, str) for v in item.values())
-        ):
-            raise PromptFileError(f"{path}: each starter needs label and message, both texts, and nothing else.")
-    return tuple(Starter(item["label"], item["message"]) for item in items)
-
-
-def _strategy(path: Path) -> Strategy:
-    values = read_keys(path, _STRATEGY_KEYS)
-    return Strategy(
-        id=file_id(path),
-        name=text_of(path, values, "name"),
-        description=text_of(path, values, "description"),
-        instructions=text_of(path, values, "instructions", "").strip(),
-        order=number_of(path, values, "order", 100, 0, 1_000_000),
-    )
-
-
-def _guidance(path: Path, word: str) -> dict[str, str]:
-    values = read_keys(path, _GUIDANCE_KEYS)
-    return {key: _filled(text_of(path, values, key), word).strip() for key in sorted(_GUIDANCE_KEYS)}
+def _guidance(path: Path, word: str) -> tuple[dict[str, str], list[str]]:
+    file, found = PromptFile(path, _GUIDANCE_KEYS), {}
+    for key in _GUIDANCE_KEYS:
+        text = file.text(key)
+        file.check_variables(key, text, ("persona_word",))
+        found[key] = fill(text, {"persona_word": word}).strip()
+    return found, file.faults

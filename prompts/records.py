@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Literal
 
+from prompts.variables import variables_in
+
 Role = Literal["system", "user", "assistant"]
 
 
@@ -49,13 +51,29 @@ class Persona:
     """Shown in the profile menu and as the author of replies."""
     description: str
     system: str
-    """The system message; empty when the whole prompt is in `user_template`."""
+    """The system message, composed by `prompts/character.py`; empty when the whole prompt is in `user_template`."""
     user_template: str
     """The last user message, with `{prompt}` where the person's words go."""
     max_tokens: int
     order: int
     """Place in the menu, lowest first; the first is the default."""
     starters: tuple[Starter, ...]
+    greeting: str = ""
+    """Shown where a chat opens; no model reads it."""
+
+
+READING = ("emotion", "cause")
+"""Variables that hold the encoder's reading of the message: an emotion's name, and the part that carries it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One hidden call before the reply. Its text fills `{name}` in what comes after it."""
+
+    name: str
+    instructions: str
+    max_tokens: int
+    """Upper bound of its text, in the model's own tokens."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +84,16 @@ class Strategy:
     name: str
     description: str
     instructions: str
+    """In the system message of the reply, after the persona; may use the variables of READING and of the steps."""
     order: int
+    steps: tuple[Step, ...] = ()
+    """Called in this order, before the first draft."""
+
+    @property
+    def reads(self) -> bool:
+        """Whether one of its texts uses the encoder's reading."""
+        texts = (self.instructions, *(step.instructions for step in self.steps))
+        return any(name in variables_in(text) for text in texts for name in READING)
 
 
 class PolicyKind(StrEnum):

@@ -277,3 +277,12 @@ async def _send_all(send: Any, script: Script) -> None:
         else:
             await send({"type": "http.response.body", "body": step, "more_body": True})
     await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+
+async def asked(server: ScriptedServer, times: int, seconds: float = 20) -> None:
+    """Wait until the server has had so many requests. Raises TimeoutError."""
+    for _ in range(round(seconds / 0.02)):
+        if len(server.requests) >= times:
+            return
+        await asyncio.sleep(0.02)
+    raise TimeoutError(f"{len(server.requests)} of {times} requests came within {seconds} s")

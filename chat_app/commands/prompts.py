@@ -1,5 +1,6 @@
-"""`heard prompts`: check the prompt files, and show the exact prompt that a model would read."""
+"""`heard prompts`: check the prompt files, and show the exact messages that a model would read."""
 
+from collections.abc import Sequence
 from datetime import date
 from pathlib import Path
 from typing import Annotated
@@ -8,12 +9,16 @@ import typer
 
 from chat_app.hints import nearest_name
 from prompts.build import build_prompt
+from prompts.chain import for_step
 from prompts.files import PromptFileError
 from prompts.library import PromptLibrary
+from prompts.records import Persona, Prompt, Strategy
+from prompts.variables import variables_in
 
 app = typer.Typer(help="Check and show personas, strategies and guidance.", no_args_is_help=True)
 
 Folder = Annotated[Path | None, typer.Option(help="Folder with personas/, strategies/ and guidance.yaml of your own.")]
+BAD_FILES = 2
 
 
 def _library(folder: Path | None) -> PromptLibrary:
@@ -25,14 +30,26 @@ def _library(folder: Path | None) -> PromptLibrary:
 
 @app.command()
 def check(folder: Folder = None) -> None:
-    """Read every prompt file; name the first fault (exit status 2), and crisis numbers that were checked long ago."""
+    """Read every prompt file and list what there is, or every fault of every file (exit status 2).
+
+    A running chat takes in edited files by itself, once they are all sound; until then it keeps the last good version.
+    """
     from chat_app.safety import stale_hotlines
 
-    library = _library(folder)
+    try:
+        library = _library(folder)
+    except PromptFileError as error:
+        for fault in error.faults:
+            typer.echo(fault, err=True)
+        count = len(error.faults)
+        typer.echo(f"heard: {count} fault{'s' if count > 1 else ''} in the prompt files. Mend them all.", err=True)
+        raise typer.Exit(BAD_FILES) from None
     for persona in library.personas.values():
-        typer.echo(f"persona   {persona.id:<20} {persona.name}")
+        typer.echo(f"persona   {persona.id:<24} {persona.name}")
     for strategy in library.strategies.values():
-        typer.echo(f"strategy  {strategy.id:<20} {strategy.name}")
+        calls = len(strategy.steps)
+        steps = f" ({calls} hidden step{'s' if calls > 1 else ''})" if calls else ""
+        typer.echo(f"strategy  {strategy.id:<24} {strategy.name}{steps}")
     typer.echo(f"{len(library.personas)} personas and {len(library.strategies)} strategies are sound.")
     for warning in stale_hotlines(date.today()):
         typer.echo(f"warning: {warning}", err=True)
@@ -41,17 +58,35 @@ def check(folder: Folder = None) -> None:
 @app.command()
 def show(
     persona: Annotated[str, typer.Argument(help="Name of a persona, as `heard prompts check` lists it.")],
-    text: Annotated[str, typer.Argument(help="The person's words.")] = "I had a bad day.",
-    strategy: Annotated[str, typer.Option(help="Name of a strategy.")] = "plain",
+    strategy: Annotated[str, typer.Argument(help="Name of a strategy.")] = "plain",
+    message: Annotated[str, typer.Option("--message", help="The person's words.")] = "I had a bad day.",
     folder: Folder = None,
 ) -> None:
-    """Print the messages that a model would read, in order, with the prompt's sha256."""
+    """Print every call of one reply: the exact messages in order, and the sha256 that the data has of them.
+
+    The hidden steps come first. Where the text of a step, or the encoder's reading, will go, its variable stands in
+    braces; a call with such a variable is sent, and has its sha256 in the data, with the text in its place.
+    """
     library = _library(folder)
     if persona not in library.personas:
         raise PromptFileError(f'No persona "{persona}". {nearest_name(persona, library.personas)}')
     if strategy not in library.strategies:
         raise PromptFileError(f'No strategy "{strategy}". {nearest_name(strategy, library.strategies)}')
-    prompt = build_prompt(library.personas[persona], library.strategies[strategy], [], text)
-    for message in prompt.messages:
-        typer.echo(f"--- {message.role}\n{message.content}")
-    typer.echo(f"--- at most {prompt.max_tokens} tokens, sha256 {prompt.sha256}")
+    calls = _calls(library.personas[persona], library.strategies[strategy], message)
+    for name, prompt, variables in calls:
+        if len(calls) > 1:
+            typer.echo(f"=== {name}")
+        for part in prompt.messages:
+            typer.echo(f"--- {part.role}\n{part.content}")
+        left = f", with {' and '.join(f'{{{variable}}}' for variable in variables)} not filled in" if variables else ""
+        typer.echo(f"--- at most {prompt.max_tokens} tokens, sha256 {prompt.sha256}{left}")
+
+
+def _calls(persona: Persona, strategy: Strategy, message: str) -> Sequence[tuple[str, Prompt, list[str]]]:
+    """Each call: what it is, its prompt, and the variables that stand in it unfilled."""
+    calls = []
+    for step in strategy.steps:
+        prompt = build_prompt(*for_step(persona, strategy, step, {}), [], message)
+        calls.append((f"step {step.name}, hidden", prompt, list(dict.fromkeys(variables_in(step.instructions)))))
+    reply = build_prompt(persona, strategy, [], message)
+    return [*calls, ("reply", reply, list(dict.fromkeys(variables_in(strategy.instructions))))]

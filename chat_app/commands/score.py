@@ -121,9 +121,9 @@ def train(
         from scorer.labels import check_enough
 
         check_enough(_read_labels(data))  # before anything is fetched: a fault should not take minutes to show
-    with _training():
+    with training():
         from scorer.make import make_default, make_from_labels
-    folder, chosen = _encoder_folder(encoder), _chosen(encoder)
+    folder, chosen = encoder_folder(encoder), _chosen(encoder)
     with Progress() as tell:
         if data is not None:
             command = f"heard train --data {data.name}{chosen} --out DIR"
@@ -159,12 +159,12 @@ def evaluate(
         labels = _read_labels(data)
         typer.echo(on_labels(open_scorer(head, encoder), labels))
         return
-    with _training():
+    with training():
         from scorer.evaluate import evaluate as tables
 
     assert shared is not None
     with Progress() as tell:
-        text = tables(shared, _encoder_folder(encoder), _cache(cache), tell)
+        text = tables(shared, encoder_folder(encoder), _cache(cache), tell)
     if card is not None:
         from scorer.check import write_between_marks
 
@@ -182,9 +182,9 @@ def _follow_protocol(out: Path, data: Path | None, shared: Path | None, encoder:
     else:
         assert shared is not None
         table, source = epitome_table(shared), EPITOME
-    with _training():
+    with training():
         from scorer.protocol import follow
-    folder = _encoder_folder(encoder)
+    folder = encoder_folder(encoder)
     command = f"heard train --protocol paper {source.option}{_chosen(encoder)} --seed {seed} --out DIR"
     with Progress() as tell:
         figures = follow(table, source, folder, out, cache, seed, tell, command)
@@ -270,7 +270,7 @@ def open_scorer(head: str, encoder: str) -> "Scorer":
 
         head = load_settings().scorer_head
     folder = head_folder(head)
-    return Scorer.load(folder, _encoder_folder(encoder) if encoder else encoder_of(folder, _encoder_folder))
+    return Scorer.load(folder, encoder_folder(encoder) if encoder else encoder_of(folder, encoder_folder))
 
 
 def _read_labels(path: Path) -> "Labels":
@@ -283,7 +283,7 @@ def _read_labels(path: Path) -> "Labels":
 
 
 @contextmanager
-def _training() -> Iterator[None]:
+def training() -> Iterator[None]:
     """Around the imports of the training code: tells a missing library in a sentence."""
     try:
         yield
@@ -295,12 +295,12 @@ def _training() -> Iterator[None]:
         ) from error
 
 
-def _encoder_folder(name: str = "") -> Path:
+def encoder_folder(name: str = "") -> Path:
     """Folder of the encoder called `name`, or of the embedded one, which is fetched now if need be."""
     if name:
-        from scorer.hub import encoder_folder
+        from scorer import hub
 
-        return encoder_folder(name)
+        return hub.encoder_folder(name)
     from chat_app.settings import load_settings
     from chat_app.weights import ENCODER, fetch_bundles
 

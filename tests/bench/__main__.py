@@ -2,7 +2,7 @@
 
 python -m tests.bench                 all of them
 python -m tests.bench start speed     only these, of start, speed, arms, card, crowd, scorer, protocol,
-                                      votes, results, export, compare, crisis
+                                      votes, results, export, compare, prompts, crisis
 """
 
 import asyncio
@@ -20,6 +20,7 @@ from tests.bench.card import card
 from tests.bench.compare import compare
 from tests.bench.crowd import crowd
 from tests.bench.export import export
+from tests.bench.prompts import prompts
 from tests.bench.protocol import protocol
 from tests.bench.results import results
 from tests.bench.scorer import scorer
@@ -30,7 +31,8 @@ from tests.bench.table import HEADINGS, Row
 from tests.bench.votes import votes
 
 PARTS = (
-    "start", "speed", "arms", "card", "crowd", "scorer", "protocol", "votes", "results", "export", "compare", "crisis",
+    "start", "speed", "arms", "card", "crowd", "scorer", "protocol", "votes", "results", "export", "compare", "prompts",
+    "crisis",
 )  # fmt: skip
 CASES = Path(__file__).parents[1] / "safety_cases"
 console = Console()
@@ -56,6 +58,8 @@ async def measure(parts: list[str]) -> list[Row]:
             new = await asyncio.to_thread(export)
         elif part == "compare":
             new = await asyncio.to_thread(compare)
+        elif part == "prompts":
+            new = await asyncio.to_thread(prompts)
         elif part == "protocol":
             new = await asyncio.to_thread(protocol, weights.encoder)
         elif part == "votes":

@@ -7,7 +7,7 @@ import pytest
 
 from chat_app.comparing.questions import read_questions
 from chat_app.formulaic import STACKED, stacked
-from prompts.policies import read_policies
+from prompts.policy_files import read_policies
 from scorer.data import project_set
 from tests.commands import heard
 

@@ -186,5 +186,6 @@ async def test_a_locked_database_gets_a_sentence(web: Web) -> None:
 async def test_health_holds_no_data_of_anybody(web: Web) -> None:
     await web.answer()
     response = await web.client.get("/health")
-    assert response.json() == {"status": "starting", "model": "starting", "database": "ok", "scorer": "ready"}
+    parts = {"model": "starting", "database": "ok", "scorer": "ready", "prompts": "ok"}
+    assert response.json() == {"status": "starting", **parts}
     assert web.participant not in response.text

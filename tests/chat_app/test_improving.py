@@ -13,7 +13,7 @@ from chat_app.improving import critique_guidance, drawn_anew, goes_on, guidance_
 from chat_app.model_files import BUILT_IN
 from db.records import DraftRecord, DraftStatus, ScoreRecord
 from prompts.library import PromptLibrary
-from prompts.policies import read_policies
+from prompts.policy_files import read_policies
 from prompts.records import Policy
 from scorer.data import project_set
 

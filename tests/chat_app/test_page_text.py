@@ -31,7 +31,7 @@ from chat_app.records import (
 )
 from chat_app.reopen import cards, with_replies
 from db.records import DraftRecord, DraftStatus, MessageRecord, Outcome, ReplyRecord, ScoreRecord
-from prompts.policies import read_policies
+from prompts.policy_files import read_policies
 from prompts.records import Strategy
 from scorer.records import EmpathyScore, ScoreStatus
 

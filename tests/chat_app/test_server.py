@@ -237,7 +237,7 @@ async def test_health_becomes_ok_and_stays_quick(served: Served) -> None:
             start = time.perf_counter()
             response = await client.get("/health")
             times.append(time.perf_counter() - start)
-    assert response.json() == {"status": "ok", "model": "ready", "database": "ok", "scorer": "ready"}
+    assert response.json() == {"status": "ok", "model": "ready", "database": "ok", "scorer": "ready", "prompts": "ok"}
     assert statistics.quantiles(times, n=20)[-1] < 0.1
 
 

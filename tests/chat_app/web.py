@@ -33,6 +33,7 @@ from db.records import (
 )
 from db.store import Store
 from db.study_store import StudyStore
+from prompts.library import PromptLibrary
 
 BASE = "http://127.0.0.1:8000"
 HERE = {"origin": BASE}
@@ -153,7 +154,7 @@ def parent(
         store,
         models=Models({}, engine=None, first_token_seconds=1, stall_seconds=1),
         scorer=scorer,
-        library=cast(Any, None),
+        library=PromptLibrary.load(),
         engine=cast(Any, Engine()),
         studies=StudyStore(store.engine),
         blind=blind,

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from prompts.files import PromptFileError
-from prompts.policies import emotion_words, read_policies
+from prompts.policy_files import emotion_words, read_policies
 from prompts.records import Policy, PolicyKind
 
 HEAD = "name: A\ndescription: b\n"

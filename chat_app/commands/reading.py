@@ -1,0 +1,49 @@
+"""`heard train-reading`: the small model that reads a message's emotion, trained and measured."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from chat_app.commands.progress import Progress
+from chat_app.commands.score import CommandError, EncoderOption, encoder_folder, training
+
+app = typer.Typer()
+
+
+@app.command("train-reading")
+def train_reading(
+    out: Annotated[Path, typer.Option("--out", help="Folder of the new reading.")],
+    data: Annotated[
+        Path | None,
+        typer.Option(
+            "--data",
+            help="Your labelled messages: CSV with the columns emotion (anger, anxiety, depression, sadness, shame, "
+            "joy, neutral) and message. Default: the project's own.",
+        ),
+    ] = None,
+    encoder: EncoderOption = "",
+    force: Annotated[bool, typer.Option("--force", help="Replace the reading that is in the folder.")] = False,
+    card: Annotated[
+        Path | None, typer.Option("--card", help="Write the figures into this card, between its two marks.")
+    ] = None,
+) -> None:
+    """Train the reading of a message's emotion that the hybrid strategy uses, and measure it over folds.
+
+    It learns from whole messages with one emotion each; what is printed was measured on messages that the classifier
+    had not seen, in five cuts into five folds.
+    """
+    if out.exists() and not out.is_dir():
+        raise CommandError(f"{out} is a file. Give a folder with --out.")
+    if out.is_dir() and any(out.iterdir()) and not force:
+        raise CommandError(f"{out} is not empty. Give another folder, or --force to replace the reading in it.")
+    with training():
+        from scorer.reading_train import make_reading
+
+        with Progress() as tell:
+            figures = make_reading(data, encoder_folder(encoder), out, tell)
+    if card is not None:
+        from scorer.check import write_between_marks
+
+        write_between_marks(card, figures)
+    typer.echo(figures + f"\n\nThe reading is in {out}.")

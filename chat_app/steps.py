@@ -1,0 +1,88 @@
+"""The hidden steps of a strategy: calls of the same model before the reply, whose texts go into its prompt.
+
+They are recorded with the first draft (`StepRecord`) for researchers, and nothing of them leaves here towards a page:
+not a word, and not that there are any. A step that fails or comes back empty fails the reply, because a reply written
+without it would stand under the wrong strategy.
+"""
+
+import asyncio
+import json
+import logging
+import time
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from typing import TYPE_CHECKING
+
+from chat_app.drafts import Drafts
+from chat_app.records import Delta, FailureKind, ModelFailure, Usage, Waiting
+from chat_app.services import Services
+from db.records import StepRecord
+from prompts.build import build_prompt
+from prompts.chain import for_step
+from prompts.records import Prompt, PromptMessage
+from scorer.errors import ScorerError
+
+if TYPE_CHECKING:
+    from chat_app.writing import Asked  # which imports this file
+
+READING_STEP = "reading"
+"""Name of the record of the encoder's reading, which comes before all steps."""
+
+log = logging.getLogger(__name__)
+
+
+async def run_steps(services: Services, asked: "Asked", made: Drafts) -> AsyncGenerator[Waiting, None]:
+    """Run the steps in order and put what fills the strategy's variables into `made.values`.
+
+    Yields nothing but the waiting for a free slot. Raises ModelFailure; what had arrived is then in `made`, as it is
+    when the generator is closed in the middle.
+    """
+    values = await _reading(services, asked, made) if asked.strategy.reads else {}
+    for step in asked.strategy.steps:
+        persona, strategy = for_step(asked.persona, asked.strategy, step, values)
+        prompt = build_prompt(persona, strategy, asked.history, asked.text, context_tokens=asked.model.context_tokens)
+        made.begin_step(asked.model, prompt, step.name)
+        try:
+            async with aclosing(services.models.stream(asked.model, prompt)) as stream:
+                async for item in stream:
+                    match item:
+                        case Delta(piece):
+                            made.add(piece)
+                        case Waiting():
+                            yield item
+                        case Usage():
+                            made.usage = item
+        except ModelFailure as failure:
+            log.warning("step %s of strategy %s failed: %s", step.name, asked.strategy.id, failure.kind)
+            raise
+        values[step.name] = made.end_step()
+    made.values = values
+
+
+async def _reading(services: Services, asked: "Asked", made: Drafts) -> dict[str, str]:
+    """The encoder's reading of the message as variables; recorded like a step."""
+    reader = services.reader
+    prompt = Prompt((PromptMessage("user", asked.text),), max_tokens=0)
+    made.begin(asked.model, prompt, 1, None)
+    if reader is None:
+        raise ModelFailure(FailureKind.UNREACHABLE, "No message is read for emotion here. Choose another strategy.")
+    began = time.perf_counter()
+    try:
+        found = await asyncio.get_running_loop().run_in_executor(services.scoring, reader.read, asked.text)
+    except ScorerError as error:
+        raise ModelFailure(FailureKind.UNREACHABLE, str(error)) from None
+    told = {"emotion": found.emotion, "probability": round(found.probability, 4), "cause": found.cause}
+    made.steps.append(
+        StepRecord(
+            name=READING_STEP,
+            text=json.dumps(told, ensure_ascii=False),
+            prompt_sha256=prompt.sha256,
+            model=f"reading {reader.file.sha256[:12]}",
+            max_tokens=0,
+            first_token_seconds=None,
+            total_seconds=time.perf_counter() - began,
+            prompt_tokens=None,
+            completion_tokens=None,
+        )
+    )
+    return {"emotion": found.named, "cause": found.cause}

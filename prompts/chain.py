@@ -1,0 +1,19 @@
+"""Every call of one reply in order: the hidden steps of its strategy, then the reply itself."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from prompts.records import Persona, Step, Strategy
+from prompts.variables import fill
+
+
+def for_step(persona: Persona, strategy: Strategy, step: Step, values: Mapping[str, str]) -> tuple[Persona, Strategy]:
+    """Persona and strategy for `build_prompt` to make the call of one step: as usual, with the step's instructions in
+    the system text and its own bound. `values` fill its variables; those without a value stay as they stand."""
+    instructions = fill(step.instructions, values)
+    return replace(persona, max_tokens=step.max_tokens), replace(strategy, instructions=instructions, steps=())
+
+
+def for_reply(strategy: Strategy, values: Mapping[str, str]) -> Strategy:
+    """The strategy for `build_prompt` to make the reply's own call, after its steps."""
+    return replace(strategy, instructions=fill(strategy.instructions, values), steps=())
