@@ -50,7 +50,7 @@ class EmbeddedChat(BaseChatModel):
         wire = convert_to_openai_messages(messages)
         assert isinstance(wire, list)
         for message in wire:
-            message["content"] = _without_marks(str(message["content"]))
+            message["content"] = without_marks(str(message["content"]))
         items = self.engine.stream(
             wire,
             max_tokens=self.max_tokens,
@@ -104,7 +104,8 @@ def _last_chunk(done: Done) -> ChatGenerationChunk:
     return ChatGenerationChunk(message=message)
 
 
-def _without_marks(text: str) -> str:
+def without_marks(text: str) -> str:
+    """A person's or a model's words as the engine gets them: none of CONTROL_MARKS in them."""
     for mark in CONTROL_MARKS:
         text = text.replace(mark, mark.replace("|", " "))
     return text

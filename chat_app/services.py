@@ -11,11 +11,13 @@ from chat_app.hints import nearest_name
 from chat_app.llm import Models, load_models
 from chat_app.settings import Settings, SettingsError
 from chat_app.study_file import StudyFile
+from chat_app.summaries import Summaries
 from chat_app.weights import Weights, check_weights
 from db.engine import create_engine, upgrade
 from db.store import Store
 from db.study_store import StudyStore
 from prompts.library import PromptLibrary
+from prompts.summary import load_summary_instructions
 from scorer.hub import encoder_of
 from scorer.score import Scorer, head_folder
 
@@ -38,6 +40,7 @@ class Services:
     """The live study that answers every message with a ballot; None is the ordinary chat."""
     scoring: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(1, thread_name_prefix="scorer"))
     """Its own thread, so that a rating never waits behind other work of the default pool."""
+    summaries: Summaries = field(default_factory=Summaries)
 
 
 def _checked_defaults(settings: Settings, models: dict[str, object], library: PromptLibrary) -> None:
@@ -67,6 +70,7 @@ async def open_services(
     from chat_app.blind import blind_study  # here, because it works with Services itself
 
     library = PromptLibrary.load(settings.prompts_dir, settings.persona_word)
+    load_summary_instructions(settings.prompts_dir)  # read again for each summary; here, so that a fault is told now
     specs = load_models(settings.models_file)
     _checked_defaults(settings, dict(specs), library)
     head = head_folder(settings.scorer_head)
@@ -89,6 +93,12 @@ async def open_services(
     store = Store(database)
     studies = StudyStore(database)
     services = Services(settings, store, models, scorer, library, engine, studies)
+    loop, summaries = asyncio.get_running_loop(), services.summaries
+
+    def end_summaries(conversations: set[str]) -> None:
+        loop.call_soon_threadsafe(summaries.cancel, conversations)
+
+    store.on_erased(end_summaries)
     try:
         if serving:
             await store.mark_interrupted()
@@ -96,6 +106,7 @@ async def open_services(
             services = replace(services, blind=await blind_study(services))
         yield services
     finally:
+        await services.summaries.aclose()
         services.scoring.shutdown(wait=False, cancel_futures=True)
         await models.aclose()
         await asyncio.to_thread(engine.close)  # it waits for the model's current step

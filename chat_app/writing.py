@@ -14,9 +14,11 @@ from dataclasses import dataclass
 from chat_app.drafts import Drafts
 from chat_app.records import Delta, DraftStarted, ModelSpec, Scored, Token, TurnEvent, Usage, Waiting, Whole
 from chat_app.services import Services
+from chat_app.window import fitted
 from db.records import DraftStatus
 from prompts.build import build_prompt
-from prompts.records import Persona, Strategy
+from prompts.history import Counter
+from prompts.records import Persona, Prompt, Strategy
 from scorer.records import EmpathyScore
 from scorer.score import Rated
 
@@ -39,6 +41,8 @@ class Asked:
     """The message to answer."""
     improve_below: float | None
     """Empathy on 1..3 under which a draft is written again, or None for one draft only."""
+    summary: str | None = None
+    """Of what was told between the first turn of the history and the others."""
 
 
 async def write_drafts(services: Services, asked: Asked, made: Drafts) -> AsyncGenerator[TurnEvent, None]:
@@ -66,16 +70,23 @@ async def _generate(
     services: Services, asked: Asked, number: int, guidance: str | None, made: Drafts
 ) -> AsyncGenerator[TurnEvent, None]:
     """One draft, from its prompt to its end."""
-    prompt = build_prompt(
-        asked.persona,
-        asked.strategy,
-        asked.history,
-        asked.text,
-        guidance=services.library.guidance[guidance] if guidance else None,
-        context_tokens=asked.model.context_tokens,
-    )
-    made.begin(asked.model, prompt, number, guidance)
-    async with aclosing(services.models.stream(asked.model, prompt)) as stream:
+
+    def build(count: Counter) -> Prompt:
+        return build_prompt(
+            asked.persona,
+            asked.strategy,
+            asked.history,
+            asked.text,
+            guidance=services.library.guidance[guidance] if guidance else None,
+            summary=asked.summary,
+            context_tokens=asked.model.context_tokens,
+            count=count,
+        )
+
+    made_to_fit = await fitted(services.models, asked.model, build)
+    made.begin(asked.model, made_to_fit.prompt, number, guidance)
+    made_to_fit.check()
+    async with aclosing(services.models.stream(asked.model, made_to_fit.prompt)) as stream:
         async for item in stream:
             match item:
                 case Delta(piece):
