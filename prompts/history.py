@@ -21,8 +21,9 @@ TEMPLATE_TOKENS = 32
 """More than it adds once: the opening of the reply, and a system text of its own where there is none."""
 FIRST_SHARE = 0.5
 """Of the room for history: a first turn that takes more is left out like any other."""
-LETTERS_PER_TOKEN = 4
-"""Of one Latin word with the space before it; most words are one token."""
+LETTERS_PER_TOKEN = 3
+"""Of one Latin word with the space before it: right for German or Polish under a small English vocabulary, and nearly
+twice too many for English."""
 SUMMARY_HEAD = "What the person has told you earlier in this conversation, in short:"
 
 _WORDS = re.compile(r" ?[A-Za-z]+")

@@ -32,6 +32,7 @@ WINDOW = 512
 WORDS = {
     "english": "My friends went on a trip without me, and I don't know whether I should say anything about it.",
     "german": "Meine Großmutter ist gestern gestorben, und ich weiß überhaupt nicht, wohin mit mir.",
+    "polish": "Wczoraj zmarła moja babcia, która mnie wychowała, i nie wiem, co mam ze sobą zrobić.",
     "russian": "Сегодня я наконец сдал экзамен, и мне некому об этом рассказать.",
     "chinese": "我今天终于通过了考试,可是没有人可以和我一起庆祝。",
     "japanese": "昨日、長年勤めた会社を辞めました。これからどうすればいいのか分かりません。",
