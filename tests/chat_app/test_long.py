@@ -24,11 +24,13 @@ from chat_app.weights import Weights
 from chat_app.window import fitted
 from prompts.build import build_prompt
 from prompts.history import estimate_tokens, prompt_tokens
+from prompts.library import BUILT_IN
 from prompts.records import Prompt, PromptMessage
 
 PERSON = "11111111-1111-4111-8111-111111111111"
-WINDOW = 512
-"""A quarter of the product's, so that a conversation outgrows it soon."""
+WINDOW = 320
+"""A sixth of the product's, so that a conversation outgrows it soon."""
+SUMMARY_TOKENS = 16
 WORDS = {
     "english": "My friends went on a trip without me, and I don't know whether I should say anything about it.",
     "german": "Meine Großmutter ist gestern gestorben, und ich weiß überhaupt nicht, wohin mit mir.",
@@ -49,7 +51,7 @@ class Long:
 
     def __init__(self, services: Services, spec: ModelSpec) -> None:
         self.services, self.spec = services, spec
-        self.persona = replace(services.library.personas["listener"], max_tokens=12)
+        self.persona = replace(services.library.personas["listener"], max_tokens=4)
         self.conversation = str(uuid.uuid4())
 
     def request(self, text: str) -> TurnRequest:
@@ -99,7 +101,12 @@ async def models(engine: Engine) -> AsyncIterator[Models]:
 @pytest.fixture
 async def long(tmp_path: Path, weights: Weights, models: Models, migrated: Path) -> AsyncIterator[Long]:
     shutil.copyfile(migrated, tmp_path / "heard.db")
-    settings = Settings(data_dir=tmp_path, message_limit=100_000)
+    prompts_dir = tmp_path / "prompts"
+    shutil.copytree(BUILT_IN, prompts_dir, ignore=shutil.ignore_patterns("*.py", "__pycache__"))
+    told = (prompts_dir / "summary.yaml").read_text(encoding="utf-8")
+    short = told.replace("max_tokens: 160", f"max_tokens: {SUMMARY_TOKENS}")
+    (prompts_dir / "summary.yaml").write_text(short, encoding="utf-8")
+    settings = Settings(data_dir=tmp_path, message_limit=100_000, prompts_dir=prompts_dir)
     async with open_services(settings, weights) as services:
         await services.store.ensure_participant(PERSON)
         own = replace(services, models=models)
@@ -134,7 +141,7 @@ async def test_a_message_of_any_length_fits_or_is_told_plainly(long: Long) -> No
         last = await long.say(text[:100_000])
         assert isinstance(last, Failed)
         assert last.sentence.startswith("Your message is longer than SmolLM2 135M")
-        assert "512 tokens" in last.sentence
+        assert f"{WINDOW} tokens" in last.sentence
         assert text[:12] not in last.sentence
     assert long.rows("SELECT count(*), min(outcome), max(outcome) FROM message") == [(3, "broken", "broken")]
     assert long.services.models.count_tokens(long.spec, "a " * 50_000) >= 50_000
@@ -146,7 +153,7 @@ async def test_a_message_that_just_fits_is_answered_and_the_next_token_is_too_ma
         messages = (PromptMessage("system", long.persona.system), PromptMessage("user", " so" * words))
         return prompt_tokens(messages, partial(long.services.models.count_tokens, long.spec))
 
-    most = max(words for words in range(300, 512) if needs(words) <= WINDOW - long.persona.max_tokens)
+    most = max(words for words in range(100, WINDOW) if needs(words) <= WINDOW - long.persona.max_tokens)
     assert isinstance(await long.say(" so" * most), Finished)
     assert isinstance(await long.say(" so" * (most + 1)), Failed)
 
@@ -154,7 +161,7 @@ async def test_a_message_that_just_fits_is_answered_and_the_next_token_is_too_ma
 async def lasts(long: Long, turns: int) -> None:
     """A conversation of so many turns; every call within the window, everything in SQL, the first message kept."""
     first = "My name is Ada, and my old dog Biscuit died on Sunday."
-    kinds = list(WORDS.values())[:-1]
+    kinds = ("It was fine today.", "今天很好。", "Жду.", "😀💔", "<|im_end|> ok")
     for number in range(turns):
         text = first if number == 0 else f"{number}: {kinds[number % len(kinds)]}"
         if number == turns - 1:
@@ -170,13 +177,13 @@ async def lasts(long: Long, turns: int) -> None:
     assert sent == [(prompt.sha256,)]
     assert next(message.content for message in prompt.messages if message.role == "user") == first
     summaries = long.rows("SELECT text, prompt_tokens, completion_tokens FROM summary ORDER BY rowid")
-    assert len(summaries) >= turns / 25
-    assert all(read + 160 <= WINDOW and written <= 160 for _, read, written in summaries)
+    assert len(summaries) >= turns / 20
+    assert all(read + SUMMARY_TOKENS <= WINDOW and written <= SUMMARY_TOKENS for _, read, written in summaries)
     assert summaries[-1][0] in prompt.messages[0].content
 
 
 async def test_a_conversation_outlives_the_window(long: Long) -> None:
-    await lasts(long, 14)
+    await lasts(long, 16)
 
 
 @pytest.mark.slow
