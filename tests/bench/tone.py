@@ -1,7 +1,7 @@
 """Is good news met as good news? Each persona under three strategies, on messages with news, by the embedded model.
 
 On the half of `tests/tone/cases.csv` on which no wording of a prompt was chosen. The judge is `tests/tone/judge.py`;
-how far to trust it is measured first, against a person's labels (`tests/tone/labelled.csv`).
+how far to trust it is measured first, against a reader's labels (`tests/tone/labelled.csv`).
 """
 
 import asyncio
@@ -26,7 +26,7 @@ PATIENCE = 600.0
 
 
 async def tone(weights: Weights, console: Console) -> None:
-    """Ask, judge, and print two tables: the judge's agreement with a person, and the share of news met as such."""
+    """Ask, judge, and print two tables: the judge's agreement with a reader, and the share of news met as such."""
     console.print(judge_table(labelled()))
     asked = [case for case in cases() if case.held_out]
     library = PromptLibrary.load()
@@ -62,8 +62,8 @@ def shown(count: int, of: int) -> str:
 
 
 def judge_table(rows: Sequence[Labelled]) -> Table:
-    """How often the judge says what a person has said, over all labelled replies and for each tone."""
-    table = Table("a person says", "the judge agrees", title="the judge of tone against a person's labels")
+    """How often the judge says what a reader has said, over all labelled replies and for each tone."""
+    table = Table("a reader says", "the judge agrees", title="the judge of tone against a reader's labels")
     for name in (*sorted({row.tone for row in rows}), "all"):
         own = [row for row in rows if name in (row.tone, "all")]
         table.add_row(name, shown(sum(tone_of(row.reply) == row.tone for row in own), len(own)))

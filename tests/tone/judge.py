@@ -2,7 +2,7 @@
 
 It looks for phrases in which people share a feeling, and leaves out the ones that look alike and share nothing ("happy
 to help", "sorry for any confusion"). It reads English only, and neither irony nor whether the feeling fits the facts.
-How often it agrees with a person is measured on `labelled.csv`; `docs/tone.md` has the figure. A library of sentiment
+How often it agrees with a reader is measured on `labelled.csv`; `docs/tone.md` has the figure. A library of sentiment
 would not do: it says how pleasant words are, and a kind reply to a death is full of pleasant ones.
 """
 

@@ -1,4 +1,4 @@
-"""Replies of the embedded model with the tone that a person read in them, to measure the judge by.
+"""Replies of the embedded model with the tone that a reader found in them, to measure the judge by.
 
 They were drawn at random from one run of the bench, and labelled without the judge's word and before it had seen them.
 """

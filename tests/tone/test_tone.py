@@ -48,7 +48,7 @@ def test_the_judge(reply: str, tone: Tone) -> None:
     assert [kind for kind in EXPECTED if meets(kind, reply)] == [kind for kind, own in EXPECTED.items() if own == tone]
 
 
-def test_the_judge_agrees_with_a_person_far_oftener_than_chance() -> None:
+def test_the_judge_agrees_with_a_reader_far_oftener_than_chance() -> None:
     rows = labelled()
     assert len(rows) >= 80
     assert set(EXPECTED.values()) | {"neither"} == {row.tone for row in rows}
