@@ -5,9 +5,10 @@ is the arm's own and never another, because a fallback would be judged under the
 """
 
 import random
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import replace
+from functools import partial
 
 from chat_app import safety
 from chat_app.drafts import Drafts, draft_values
@@ -18,10 +19,14 @@ from chat_app.improving import policy_in_force
 from chat_app.records import ModelFailure, ModelSpec
 from chat_app.services import Services
 from chat_app.study_file import Arm, StudyFile, StudyFileError
+from chat_app.window import common_history
 from chat_app.writing import Asked, History, write_drafts
 from db.records import DraftRecord, DraftStatus
 from db.study_records import AnswerRecord, AnswerStatus
+from prompts.build import build_prompt
+from prompts.history import Counter, Exchange
 from prompts.library import PromptLibrary
+from prompts.records import Persona, Prompt, Strategy
 
 MOST_TOKENS = 640
 """Of one answer: the founding study's bound. A persona may set less."""
@@ -53,7 +58,7 @@ async def write_answer(
     made = Drafts() if made is None else made
     try:
         asked = Asked(
-            persona=replace(persona, max_tokens=min(persona.max_tokens, MOST_TOKENS)),
+            persona=_bounded(persona),
             strategy=services.library.strategies[arm.strategy],
             model=services.models.specs[arm.model],
             history=history,
@@ -69,6 +74,39 @@ async def write_answer(
             return _failed(arm, answer, made, failure.sentence)
         # A rewrite that broke costs nothing: the earlier whole draft stands.
     return _complete(services, arm, answer, made)
+
+
+async def history_of_all(
+    services: Services, study: StudyFile, message: str, history: Sequence[Exchange]
+) -> list[Exchange]:
+    """The earlier turns that every arm of a live study gets: those that fit all of their prompts, a rewrite's too.
+
+    An arm that names something that is not there has no say; `write_answer` tells of it.
+    """
+    library, specs = services.library, services.models.specs
+    guidance = max(library.guidance.values(), key=len)
+
+    def build(persona: Persona, strategy: Strategy, spec: ModelSpec, count: Counter) -> Prompt:
+        return build_prompt(
+            _bounded(persona),
+            strategy,
+            history,
+            message,
+            guidance=guidance,
+            context_tokens=spec.context_tokens,
+            count=count,
+        )
+
+    builds = [
+        (specs[arm.model], partial(build, library.personas[arm.persona], library.strategies[arm.strategy]))
+        for arm in study.arms
+        if arm.persona in library.personas and arm.strategy in library.strategies and arm.model in specs
+    ]
+    return await common_history(services.models, [(spec, partial(make, spec)) for spec, make in builds], history)
+
+
+def _bounded(persona: Persona) -> Persona:
+    return replace(persona, max_tokens=min(persona.max_tokens, MOST_TOKENS))
 
 
 def stopped(arm: Arm, answer: AnswerRecord, made: Drafts) -> AnswerRecord:

@@ -2,6 +2,9 @@
 
     door (crisis check) -> message stored -> earlier ballots passed over -> ballot drawn -> all arms at once -> stored
 
+Every arm gets the same earlier turns: those that fit the smallest window among them. A summary is in none of the
+prompts, for one of the models would have to write it, and would be quoted in the others' prompts.
+
 The ballot's order is stored before a word of it is written, and nothing of an answer leaves here before the last one
 has ended: neither its text nor that it is there, so that speed tells nothing.
 """
@@ -14,7 +17,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 
-from chat_app.answering import stopped, write_answer
+from chat_app.answering import history_of_all, stopped, write_answer
 from chat_app.ballot_page import ballot_props
 from chat_app.drafts import Drafts
 from chat_app.drawing import draw_live
@@ -23,10 +26,10 @@ from chat_app.passing_over import pass_over, reply_of
 from chat_app.records import AnswersBegun, BallotReady, BallotsFolded, Failed, Refused, TurnEvent, TurnRequest
 from chat_app.services import Services
 from chat_app.study_file import Arm, StudyFile
-from chat_app.turn import close_message, run_answered_by
+from chat_app.turn import close_message, exchanges, run_answered_by
 from chat_app.wording import NOTHING_ARRIVED
 from chat_app.writing import History
-from db.records import MessageRecord, Outcome
+from db.records import MessageRecord, Outcome, Past
 from db.store import StoreError
 from db.study_records import AnswerRecord, AnswerStatus, BallotRecord
 
@@ -56,7 +59,7 @@ async def run_ballot_turn(
 async def _ballot(
     request: TurnRequest,
     services: Services,
-    history: History,
+    past: Past,
     *,
     study: StudyFile,
     width_class: str,
@@ -65,8 +68,9 @@ async def _ballot(
         folded = await pass_over(services, request.participant_id, request.conversation_id, width_class)
         if folded:
             yield BallotsFolded(folded)
-            earlier = await services.store.history(request.conversation_id)
-            history = [(item.message, item.reply) for item in earlier]
+        if folded or past.summary is not None:
+            past = await services.store.past(request.conversation_id, summarised=False)
+        history = await history_of_all(services, study, request.text, exchanges(past))
         ballot, drawn = await _drawn(request, services, study)
     except StoreError as error:
         log.error("a ballot could not be drawn: %s", type(error).__name__)

@@ -70,7 +70,7 @@ class EmbeddedChat(BaseChatModel):
         wire = convert_to_openai_messages(messages)
         assert isinstance(wire, list)
         for message in wire:
-            message["content"] = _without_marks(str(message["content"]), self.engine.marks)
+            message["content"] = without_marks(str(message["content"]), self.engine.marks)
         items = self.engine.stream(
             wire,
             max_tokens=self.max_tokens,
@@ -124,7 +124,8 @@ def _last_chunk(done: Done) -> ChatGenerationChunk:
     return ChatGenerationChunk(message=message)
 
 
-def _without_marks(text: str, marks: tuple[str, ...]) -> str:
+def without_marks(text: str, marks: tuple[str, ...]) -> str:
+    """A person's or a model's words as the engine gets them: none of its own `marks` of who speaks in them."""
     for mark in marks:
         text = text.replace(mark, mark.replace("|", " ") if "|" in mark else " ".join(mark))
     return text

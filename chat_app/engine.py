@@ -142,6 +142,11 @@ class Engine:
         if self._running is None:
             await asyncio.to_thread(self._start)
 
+    def start_now(self) -> None:
+        """`start` for a worker thread, which it blocks."""
+        if self._running is None:
+            self._start()
+
     def close(self) -> None:
         """End the engine; replies in the making end as cut. Blocks for one step of the model, a second at most."""
         with self._starting:

@@ -29,6 +29,7 @@ from chat_app.providers import NO_KEY, PROVIDERS, Call, is_installed, load_clien
 from chat_app.records import FailureKind, ModelFailure, ModelSpec, StreamItem, Waiting
 from chat_app.reply_stream import ReplyStream
 from chat_app.text import readable
+from chat_app.tokens import TokenCounts
 from chat_app.waiting_line import Ticket
 from prompts.records import Prompt
 
@@ -89,6 +90,7 @@ class Models:
                 self._connections.clients()
         self._engine = engine
         self._hub = HubEngine()
+        self._counts = TokenCounts(engine)
         self._first_token_seconds = first_token_seconds
         self._stall_seconds = stall_seconds
         self._total_seconds = total_seconds
@@ -105,7 +107,16 @@ class Models:
     async def aclose(self) -> None:
         """Close the connections to servers and let go of weights. The embedded engine is not ours to close."""
         self._hub.close()
+        self._counts.close()
         await self._connections.aclose()
+
+    def count_tokens(self, spec: ModelSpec, text: str) -> int:
+        """Tokens of a text for a model, never too few where it can be known; see `chat_app/tokens.py`. Blocks."""
+        return self._counts.count_tokens(spec, text)
+
+    def counts_exactly(self, spec: ModelSpec) -> bool:
+        """Whether `count_tokens` is the model's own count, or else an estimate."""
+        return self._counts.exact(spec)
 
     async def stream(self, spec: ModelSpec, prompt: Prompt) -> AsyncGenerator[StreamItem, None]:
         """Waiting*, Delta+, Usage. Raises ModelFailure, before or after some Deltas.

@@ -12,12 +12,14 @@ from chat_app.hints import nearest_name
 from chat_app.llm import Models, load_models
 from chat_app.settings import Settings, SettingsError
 from chat_app.study_file import StudyFile
+from chat_app.summaries import Summaries
 from chat_app.weights import Weights, check_weights
 from db.engine import create_engine, upgrade
 from db.store import Store
 from db.study_store import StudyStore
 from prompts.library import PromptLibrary
 from prompts.policy_files import OFF
+from prompts.summary import load_summary_instructions
 from scorer.encoder import Encoder
 from scorer.hub import encoder_of
 from scorer.reading import DEFAULT as READING
@@ -45,6 +47,7 @@ class Services:
     """Reads a message's emotion, for the strategies that use it; None in a process without an encoder."""
     scoring: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(1, thread_name_prefix="scorer"))
     """Its own thread, so that a rating never waits behind other work of the default pool."""
+    summaries: Summaries = field(default_factory=Summaries)
 
 
 def _checked_defaults(settings: Settings, models: dict[str, object], library: PromptLibrary) -> None:
@@ -94,6 +97,7 @@ async def open_services(
     from chat_app.prompt_watch import note_arms
 
     library = PromptLibrary.load(settings.prompts_dir, settings.persona_word)
+    load_summary_instructions(settings.prompts_dir)  # read again for each summary; here, so that a fault is told now
     specs = load_models(settings.models_file)
     _checked_defaults(settings, dict(specs), library)
     head = head_folder(settings.scorer_head)
@@ -121,6 +125,12 @@ async def open_services(
     store = Store(database)
     studies = StudyStore(database)
     services = Services(settings, store, models, scorer, library, engine, studies, reader=reader)
+    loop, summaries = asyncio.get_running_loop(), services.summaries
+
+    def end_summaries(conversations: set[str]) -> None:
+        loop.call_soon_threadsafe(summaries.cancel, conversations)
+
+    store.on_erased(end_summaries)
     try:
         if serving:
             await store.mark_interrupted()
@@ -129,6 +139,7 @@ async def open_services(
             note_arms(services)
         yield services
     finally:
+        await services.summaries.aclose()
         services.scoring.shutdown(wait=False, cancel_futures=True)
         await models.aclose()
         await asyncio.to_thread(engine.close)  # it waits for the model's current step

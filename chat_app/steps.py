@@ -9,17 +9,20 @@ import asyncio
 import json
 import logging
 import time
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
+from functools import partial
 from typing import TYPE_CHECKING
 
 from chat_app.drafts import Drafts
 from chat_app.records import Delta, FailureKind, ModelFailure, Usage, Waiting
 from chat_app.services import Services
+from chat_app.window import fitted
 from db.records import StepRecord
 from prompts.build import build_prompt
 from prompts.chain import for_step
-from prompts.records import Prompt, PromptMessage
+from prompts.history import Counter
+from prompts.records import Prompt, PromptMessage, Step
 from scorer.errors import ScorerError
 
 if TYPE_CHECKING:
@@ -39,11 +42,11 @@ async def run_steps(services: Services, asked: "Asked", made: Drafts) -> AsyncGe
     """
     values = await _reading(services, asked, made) if asked.strategy.reads else {}
     for step in asked.strategy.steps:
-        persona, strategy = for_step(asked.persona, asked.strategy, step, values)
-        prompt = build_prompt(persona, strategy, asked.history, asked.text, context_tokens=asked.model.context_tokens)
-        made.begin_step(asked.model, prompt, step.name)
+        made_to_fit = await fitted(services.models, asked.model, partial(_step_prompt, asked, step, values))
+        made.begin_step(asked.model, made_to_fit.prompt, step.name)
         try:
-            async with aclosing(services.models.stream(asked.model, prompt)) as stream:
+            made_to_fit.check()
+            async with aclosing(services.models.stream(asked.model, made_to_fit.prompt)) as stream:
                 async for item in stream:
                     match item:
                         case Delta(piece):
@@ -57,6 +60,19 @@ async def run_steps(services: Services, asked: "Asked", made: Drafts) -> AsyncGe
             raise
         values[step.name] = made.end_step()
     made.values = values
+
+
+def _step_prompt(asked: "Asked", step: Step, values: Mapping[str, str], count: Counter) -> Prompt:
+    persona, strategy = for_step(asked.persona, asked.strategy, step, values)
+    return build_prompt(
+        persona,
+        strategy,
+        asked.history,
+        asked.text,
+        summary=asked.summary,
+        context_tokens=asked.model.context_tokens,
+        count=count,
+    )
 
 
 async def _reading(services: Services, asked: "Asked", made: Drafts) -> dict[str, str]:

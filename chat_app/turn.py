@@ -1,6 +1,7 @@
 """One chat turn, start to finish. Everything that a reply depends on is decided here; the page only shows the events.
 
     check for a crisis -> write the message down -> prompt -> stream -> score -> (write again if low) -> store -> done
+    (and, nobody waiting: sum up what will not fit the next prompt)
 
 The order is the safety: a crisis message ends the turn before a prompt exists, and nothing is generated for a message
 that could not be written down first.
@@ -28,14 +29,16 @@ from chat_app.records import (
     TurnRequest,
 )
 from chat_app.services import Services
+from chat_app.summaries import Voice, is_near, summarise
 from chat_app.text import has_visible, readable
 from chat_app.writing import Asked, History, write_drafts
-from db.records import ConversationRecord, DraftStatus, MessageRecord, Outcome, ReplyRecord
+from db.records import ConversationRecord, DraftStatus, MessageRecord, Outcome, Past, ReplyRecord
 from db.store import StoreError
+from prompts.history import Exchange
 
 Inside = Callable[[TurnRequest, Services], AsyncGenerator[TurnEvent, None]]
 """What happens with a message that is no crisis."""
-Answer = Callable[[TurnRequest, Services, History], AsyncGenerator[TurnEvent, None]]
+Answer = Callable[[TurnRequest, Services, Past], AsyncGenerator[TurnEvent, None]]
 """What happens with a message that is stored as pending and has to be answered, and closed by `close_message`."""
 
 log = logging.getLogger(__name__)
@@ -114,13 +117,20 @@ async def _hand_off(request: TurnRequest, services: Services, language: str | No
         await _open(request, services, Outcome.CRISIS)
 
 
-async def _answer(request: TurnRequest, services: Services, history: History) -> AsyncGenerator[TurnEvent, None]:
+async def _answer(request: TurnRequest, services: Services, past: Past) -> AsyncGenerator[TurnEvent, None]:
     """The drafts of one reply, and its end: stored whole, stored as stopped, or stored as broken."""
     made = Drafts()
+    history = exchanges(past)
     try:
-        policy = policy_in_force(services, request.auto_improve, request.threshold)
         asked = Asked(
-            request.persona, request.strategy, request.model, history, request.text, policy, may_fall_back=True
+            persona=request.persona,
+            strategy=request.strategy,
+            model=request.model,
+            history=history,
+            text=request.text,
+            policy=policy_in_force(services, request.auto_improve, request.threshold),
+            summary=past.summary,
+            may_fall_back=True,
         )
         async with aclosing(write_drafts(services, asked, made)) as events:
             async for event in events:
@@ -154,24 +164,37 @@ async def _answer(request: TurnRequest, services: Services, history: History) ->
     except asyncio.CancelledError:
         fault = await closing  # a Stop that comes while the whole reply is being stored has nothing left to stop
     if fault is None:
+        _sum_up(request, services, [*history, (request.text, reply.kept.text)])
         yield Finished(reply, votable=True)
     else:
         sentence = f"{fault} The reply stays on this page only and is not in your history."
         yield NotSaved(sentence, reply.kept.text, reply.drafts)
 
 
-async def _open(request: TurnRequest, services: Services, outcome: Outcome) -> History | str:
+async def _open(request: TurnRequest, services: Services, outcome: Outcome) -> Past | str:
     """Write the message down. Returns what was said before it, or the sentence of the fault."""
     now = datetime.now(UTC)
     try:
-        earlier = await services.store.open_turn(
+        return await services.store.open_turn(
             ConversationRecord(request.conversation_id, request.participant_id, request.persona.id, now),
             MessageRecord(request.message_id, request.conversation_id, request.text, outcome, now),
         )
     except StoreError as error:
         log.error("a message could not be stored: %s", type(error).__name__)
         return str(error)
-    return [(item.message, item.reply) for item in earlier]
+
+
+def exchanges(past: Past) -> list[Exchange]:
+    """What was said before, as prompts take it."""
+    return [(turn.message, turn.reply) for turn in past.turns]
+
+
+def _sum_up(request: TurnRequest, services: Services, history: History) -> None:
+    """Have the next turn find a summary, if it will need one. Nobody waits for it."""
+    voice = Voice(request.persona, request.strategy, request.model)
+    if is_near(voice, history):
+        work = partial(summarise, services, request.conversation_id, voice)
+        services.summaries.begin(request.conversation_id, work)
 
 
 async def close_message(

@@ -37,10 +37,12 @@ from chat_app.records import (
 )
 from chat_app.services import Services
 from chat_app.steps import run_steps
+from chat_app.window import fitted
 from db.records import DraftStatus
 from prompts.build import build_prompt
 from prompts.chain import for_reply
-from prompts.records import Persona, Policy, PolicyKind, Strategy
+from prompts.history import Counter
+from prompts.records import Persona, Policy, PolicyKind, Prompt, Strategy
 from scorer.score import Rated
 
 History = Sequence[tuple[str, str]]
@@ -59,6 +61,8 @@ class Asked:
     """The message to answer."""
     policy: Policy
     """When a draft is written again."""
+    summary: str | None = None
+    """Of what was told between the first turn of the history and the others."""
     may_fall_back: bool = False
     """Whether the model's fallback may answer in its place. Never where answers are compared: it would be judged under
     the wrong name."""
@@ -116,16 +120,24 @@ async def _generate(
         async with aclosing(run_steps(services, asked, made)) as waits:
             async for wait in waits:
                 yield wait
-    prompt = build_prompt(
-        asked.persona,
-        for_reply(asked.strategy, made.values or {}),
-        asked.history,
-        asked.text,
-        guidance=guidance.text if guidance else None,
-        context_tokens=asked.model.context_tokens,
-    )
-    made.begin(asked.model, prompt, number, guidance.aim if guidance else None)
-    async with aclosing(services.models.stream(asked.model, prompt)) as stream:
+    filled = for_reply(asked.strategy, made.values or {})
+
+    def build(count: Counter) -> Prompt:
+        return build_prompt(
+            asked.persona,
+            filled,
+            asked.history,
+            asked.text,
+            guidance=guidance.text if guidance else None,
+            summary=asked.summary,
+            context_tokens=asked.model.context_tokens,
+            count=count,
+        )
+
+    made_to_fit = await fitted(services.models, asked.model, build)
+    made.begin(asked.model, made_to_fit.prompt, number, guidance.aim if guidance else None)
+    made_to_fit.check()
+    async with aclosing(services.models.stream(asked.model, made_to_fit.prompt)) as stream:
         async for item in stream:
             match item:
                 case Delta(piece):

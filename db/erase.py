@@ -51,8 +51,8 @@ async def delete_conversation_rows(session: AsyncSession, conversation_id: str) 
 
 async def _delete_conversations(session: AsyncSession, owned: Condition, thread: Condition) -> dict[str, int]:
     """Bottom up, though the foreign keys would cascade: so that each table's rows are counted."""
-    conversation, message, reply, draft, score = (
-        _OURS[name] for name in ("conversation", "message", "reply", "draft", "score")
+    conversation, message, reply, draft, score, summary = (
+        _OURS[name] for name in ("conversation", "message", "reply", "draft", "score", "summary")
     )
     conversations = select(conversation.c.id).where(owned)
     messages = select(message.c.id).where(message.c.conversation_id.in_(conversations))
@@ -65,6 +65,7 @@ async def _delete_conversations(session: AsyncSession, owned: Condition, thread:
         (score, score.c.draft_id.in_(drafts)),
         (draft, draft.c.reply_id.in_(replies)),
         (reply, reply.c.message_id.in_(messages)),
+        (summary, summary.c.conversation_id.in_(conversations)),
         (message, message.c.conversation_id.in_(conversations)),
         (conversation, owned),
         (FEEDBACKS, or_(FEEDBACKS.c.forId.in_(steps), FEEDBACKS.c.threadId.in_(threads))),

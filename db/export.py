@@ -20,7 +20,7 @@ async def export_participant(session: AsyncSession, participant_id: str) -> dict
 
         {"format": 1, "exported_at": ..., "participant": {...} or None, "consents": [...],
          "conversations": [{..., "messages": [{..., "reply": None or
-             {..., "drafts": [{..., "score": None or {...}}]}}]}],
+             {..., "drafts": [{..., "score": None or {...}}]}}], "summaries": [{...}]}],
          "flags": [{...}],
          "studies": [{...}],  as `db/study_export.py` says
          "page_history": {"users": [...], "threads": [...], "steps": [...], "elements": [...], "feedbacks": [...]}}
@@ -42,8 +42,8 @@ async def export_participant(session: AsyncSession, participant_id: str) -> dict
 
 async def _conversations(session: AsyncSession, participant_id: str, hidden: set[str]) -> list[dict[str, Any]]:
     """`hidden`: ids of messages whose reply may not name its source."""
-    conversation, message, reply, draft, score = (
-        _OURS[name] for name in ("conversation", "message", "reply", "draft", "score")
+    conversation, message, reply, draft, score, summary = (
+        _OURS[name] for name in ("conversation", "message", "reply", "draft", "score", "summary")
     )
     owned = select(conversation.c.id).where(conversation.c.participant_id == participant_id)
     messages_of = select(message.c.id).where(message.c.conversation_id.in_(owned))
@@ -57,6 +57,7 @@ async def _conversations(session: AsyncSession, participant_id: str, hidden: set
     replies = await export_rows(session, reply, reply.c.message_id.in_(messages_of))
     drafts = await export_rows(session, draft, draft.c.reply_id.in_(replies_of), draft.c.number)
     scores = await export_rows(session, score, score.c.draft_id.in_(drafts_of))
+    summaries = await export_rows(session, summary, summary.c.conversation_id.in_(owned), summary.c.created_at)
 
     score_of = {row["draft_id"]: row for row in scores}
     reply_of = {row["message_id"]: row for row in replies}
@@ -70,6 +71,7 @@ async def _conversations(session: AsyncSession, participant_id: str, hidden: set
             row["reply"] = hide_reply(row["reply"])
     for row in conversations:
         row["messages"] = [item for item in messages if item["conversation_id"] == row["id"]]
+        row["summaries"] = [item for item in summaries if item["conversation_id"] == row["id"]]
     return conversations
 
 

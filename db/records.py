@@ -180,6 +180,55 @@ class HistoryItem:
 
 
 @dataclass(frozen=True, slots=True)
+class Past:
+    """What a prompt may look back on in one conversation."""
+
+    turns: list[HistoryItem]
+    """Oldest first: the first of the conversation, and the newest."""
+    summary: str | None
+    """Of the turns between the first and the others; None where there is none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """One exchange with the id of its message."""
+
+    message_id: str
+    message: str
+    reply: str
+
+
+@dataclass(frozen=True, slots=True)
+class Untold:
+    """What the next summary of a conversation is made from."""
+
+    first: Told | None
+    """The conversation's first exchange, which stays in prompts beside the summary."""
+    summary: str | None
+    """The newest one so far."""
+    turns: list[Told]
+    """Exchanges that it does not cover, oldest first; the first is among them until there is a summary."""
+
+
+@dataclass(frozen=True, slots=True)
+class SummaryRecord:
+    """A running summary: of everything up to one message, made from the summary before it and what came since."""
+
+    id: str
+    conversation_id: str
+    message_id: str
+    """The last message that it covers, with its reply."""
+    text: str
+    model: str
+    """Name of the entry in models.toml."""
+    prompt_sha256: str
+    seconds: float
+    prompt_tokens: int | None
+    completion_tokens: int | None
+    created_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
 class Participant:
     """A pseudonymous person: an id, when first seen, and the newest consent."""
 

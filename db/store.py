@@ -28,16 +28,19 @@ from db.errors import (
 )
 from db.export import export_participant
 from db.flags import research_flags, save_flag
+from db.past import HISTORY_TURNS, newest_turns, read_past, read_untold, save_summary
 from db.records import (
     ConsentRecord,
     ConversationRecord,
-    DraftStatus,
     FlagRecord,
     HistoryItem,
     MessageRecord,
     Outcome,
     Participant,
+    Past,
     ReplyRecord,
+    SummaryRecord,
+    Untold,
 )
 from db.rows import consent_record, message_record, reply_record, reply_row
 from db.tables import ConsentRow, ConversationRow, DraftRow, MessageRow, ParticipantRow, ReplyRow
@@ -50,10 +53,6 @@ __all__ = [
 
 CLOSE_ATTEMPTS = 3
 """How often the end of a turn is tried while the database is busy; each attempt waits `lock_seconds` by itself."""
-
-
-HISTORY_TURNS = 20
-"""Exchanges that a prompt may look back on; the prompt takes fewer where they do not fit the model."""
 
 
 class Store:
@@ -125,10 +124,10 @@ class Store:
 
     # Turns
 
-    async def open_turn(self, conversation: ConversationRecord, message: MessageRecord) -> list[HistoryItem]:
+    async def open_turn(self, conversation: ConversationRecord, message: MessageRecord) -> Past:
         """Write a message before anything else happens with it, and its conversation if that is new.
 
-        Gives what `history` gives, from the same transaction: a person waits for both before their reply can begin.
+        Gives what `past` gives, from the same transaction: a person waits for both before their reply can begin.
         Raises StoreBusy after `lock_seconds` (at most twice that, when other writes of this process wait ahead);
         StoreGone when the participant has been erased; StoreDenied when the conversation is another participant's;
         StoreDuplicate when a message with this id is there already.
@@ -136,7 +135,7 @@ class Store:
         if message.conversation_id != conversation.id:
             raise ValueError("the message belongs to another conversation than the one given")
 
-        async def work(session: AsyncSession) -> list[HistoryItem]:
+        async def work(session: AsyncSession) -> Past:
             # The lock on the participant also keeps two tabs from taking the same position on PostgreSQL; so what
             # follows is a statement of its own, that sees what the other tab wrote.
             if await session.get(ParticipantRow, conversation.participant_id, with_for_update=True) is None:
@@ -165,7 +164,7 @@ class Store:
                     created_at=message.created_at,
                 )
             )
-            return await _history(session, conversation.id, HISTORY_TURNS) if last else []
+            return await read_past(session, conversation.id) if last else Past([], None)
 
         earlier = await self._write(work)
         self._erased.discard(conversation.id)
@@ -224,7 +223,19 @@ class Store:
 
     async def history(self, conversation_id: str, limit: int = HISTORY_TURNS) -> list[HistoryItem]:
         """The last `limit` exchanges, oldest first: answered only, so never crisis, refused, broken or stopped ones."""
-        return await self._read(lambda session: _history(session, conversation_id, limit))
+        return await self._read(lambda session: newest_turns(session, conversation_id, limit))
+
+    async def past(self, conversation_id: str, *, summarised: bool = True) -> Past:
+        """What a prompt may look back on; see `db/past.py`. Not `summarised`: as if there were no summary."""
+        return await self._read(lambda session: read_past(session, conversation_id, summarised=summarised))
+
+    async def untold(self, conversation_id: str) -> Untold:
+        """What the next summary of a conversation is made from."""
+        return await self._read(lambda session: read_untold(session, conversation_id))
+
+    async def save_summary(self, summary: SummaryRecord) -> None:
+        """Write a summary. Raises StoreGone, and writes nothing, when the conversation has been erased meanwhile."""
+        await self._write(lambda session: save_summary(session, summary), attempts=CLOSE_ATTEMPTS)
 
     async def messages(self, conversation_id: str) -> list[MessageRecord]:
         """Every message of a conversation in order, with its outcome."""
@@ -327,20 +338,3 @@ async def _place(
     last = select(func.max(MessageRow.position)).where(MessageRow.conversation_id == conversation_id).scalar_subquery()
     row = (await session.execute(select(owner, known, last))).one()
     return row[0], row[1], row[2]
-
-
-async def _history(session: AsyncSession, conversation_id: str, limit: int) -> list[HistoryItem]:
-    rows = await session.execute(
-        select(MessageRow.text, DraftRow.text)
-        .join(ReplyRow, ReplyRow.message_id == MessageRow.id)
-        .join(DraftRow, DraftRow.reply_id == ReplyRow.id)
-        .where(
-            MessageRow.conversation_id == conversation_id,
-            MessageRow.outcome == Outcome.ANSWERED.value,
-            DraftRow.kept,
-            DraftRow.status == DraftStatus.COMPLETE.value,
-        )
-        .order_by(MessageRow.position.desc())
-        .limit(limit)
-    )
-    return [HistoryItem(message, reply) for message, reply in reversed(rows.all())]

@@ -1,5 +1,5 @@
 """Our own tables: who (participant, consent), what was said (conversation, message), what came back (reply, draft,
-score), and what somebody marked on the scorer's page (flag).
+score), what a long conversation was about (summary), and what somebody marked on the scorer's page (flag).
 
 Every foreign key cascades from participant down. The page's history has tables of its own (`history_tables.py`);
 a conversation and its thread there share one UUID.
@@ -179,6 +179,29 @@ class ScoreRow(ScoreColumns, Base):
     __tablename__ = "score"
     __table_args__ = _score_rules()
     draft_id: Mapped[str] = mapped_column(ForeignKey("draft.id", ondelete="CASCADE"), primary_key=True)
+
+
+class SummaryRow(Base):
+    """A running summary of a conversation up to one message; the one that reaches furthest counts."""
+
+    __tablename__ = "summary"
+    __table_args__ = (
+        UniqueConstraint("message_id"),
+        CheckConstraint("length(prompt_sha256) = 64", name="prompt_sha256"),
+        CheckConstraint("seconds >= 0", name="seconds"),
+        CheckConstraint("prompt_tokens >= 0", name="prompt_tokens"),
+        CheckConstraint("completion_tokens >= 0", name="completion_tokens"),
+    )
+    id: Mapped[str] = mapped_column(primary_key=True)
+    conversation_id: Mapped[str] = mapped_column(ForeignKey("conversation.id", ondelete="CASCADE"), index=True)
+    message_id: Mapped[str] = mapped_column(ForeignKey("message.id", ondelete="CASCADE"))
+    text: Mapped[str]
+    model: Mapped[str]
+    prompt_sha256: Mapped[str]
+    seconds: Mapped[float]
+    prompt_tokens: Mapped[int | None]
+    completion_tokens: Mapped[int | None]
+    created_at: Mapped[datetime]
 
 
 class FlagRow(ScoreColumns, Base):

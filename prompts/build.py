@@ -2,38 +2,31 @@
 
 from collections.abc import Sequence
 
+from prompts.history import Counter, Exchange, estimate_tokens, with_history
 from prompts.records import Persona, Prompt, PromptMessage, Strategy
-
-CHARACTERS_PER_TOKEN = 3.0
-"""A careful estimate for English (about 4 is usual): too few tokens are assumed to fit rather than too many."""
 
 
 def build_prompt(
     persona: Persona,
     strategy: Strategy,
-    history: Sequence[tuple[str, str]],
+    history: Sequence[Exchange],
     text: str,
     *,
     guidance: str | None = None,
+    summary: str | None = None,
     context_tokens: int = 8192,
+    count: Counter = estimate_tokens,
 ) -> Prompt:
     """The messages for one reply.
 
-    `history` holds earlier (message, reply) pairs, oldest first; the oldest are left out when prompt and reply would
-    not fit `context_tokens` (by a character estimate; the engine's own limit still holds). `guidance` is what a
-    rewrite is told. With the plain strategy, no guidance and no history, a persona that is only a `user_template`
-    gives exactly that text as the one message, as the study did.
+    `history` holds earlier (message, reply) pairs, oldest first, and `summary` what was told between its first pair and
+    the others. Where prompt and reply would not fit `context_tokens` by `count`, pairs are left out as
+    `prompts/history.py` says. `guidance` is what a rewrite is told. With the plain strategy, no guidance and no
+    history, a persona that is only a `user_template` gives exactly that text as the one message, as the study did.
     """
     system = "\n\n".join(part for part in (persona.system, strategy.instructions, guidance) if part)
     head = [PromptMessage("system", system)] if system else []
     last = PromptMessage("user", persona.user_template.replace("{prompt}", text))
 
-    room = (context_tokens - persona.max_tokens) * CHARACTERS_PER_TOKEN
-    room -= sum(len(message.content) for message in [*head, last])
-    kept: list[PromptMessage] = []
-    for asked, answered in reversed(history):
-        room -= len(asked) + len(answered)
-        if room < 0:
-            break
-        kept[:0] = [PromptMessage("user", asked), PromptMessage("assistant", answered)]
-    return Prompt(messages=(*head, *kept, last), max_tokens=persona.max_tokens)
+    messages = with_history(head, history, last, summary=summary, room=context_tokens - persona.max_tokens, count=count)
+    return Prompt(messages=tuple(messages), max_tokens=persona.max_tokens)

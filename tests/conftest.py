@@ -20,12 +20,12 @@ LONGEST = (
     "scorer/test_train.py",
 )
 """Files that take half a minute and more. They come first, or one worker would be left alone with one in the end."""
-SLOW = "a slow study of training: `make test ARGS=--slow` runs it too"
+SLOW = "a slow one, of training or of a very long chat: `make test ARGS=--slow` runs it too"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """`--slow`."""
-    parser.addoption("--slow", action="store_true", help="run the slow studies of training as well")
+    parser.addoption("--slow", action="store_true", help="run the slow tests as well")
 
 
 def pytest_configure() -> None:

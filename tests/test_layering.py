@@ -33,7 +33,7 @@ HOMES = {
     "ftfy": {"scorer/text.py"},
     "google": {"chat_app/providers.py"},
     "httpx": {"chat_app/connections.py", "chat_app/providers.py"},
-    "httpx2": {"chat_app/connections.py", "chat_app/failures.py", "scorer/hub.py"},
+    "httpx2": {"chat_app/connections.py", "chat_app/failures.py", "chat_app/tokens.py", "scorer/hub.py"},
     "huggingface_hub": {"chat_app/hub_files.py", "scorer/hub.py"},
     "itsdangerous": {"chat_app/identity.py"},
     "jinja2": {"chat_app/hub_engine.py", "chat_app/pages/notice.py"},

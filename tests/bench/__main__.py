@@ -1,8 +1,8 @@
-"""`make bench`: the figures of the README, measured on this machine in one run. Takes a quarter of an hour.
+"""`make bench`: the figures of the README, measured on this machine in one run. Takes three quarters of an hour.
 
 python -m tests.bench                 all of them
-python -m tests.bench start speed     only these, of start, speed, arms, card, crowd, scorer, protocol,
-                                      votes, results, export, compare, prompts, crisis
+python -m tests.bench start speed     only these, of start, speed, arms, card, crowd, scorer, protocol, votes,
+                                      results, export, compare, prompts, tone, crisis
 """
 
 import asyncio
@@ -28,11 +28,12 @@ from tests.bench.served import machine, served
 from tests.bench.speed import speed
 from tests.bench.start import start
 from tests.bench.table import HEADINGS, Row
+from tests.bench.tone import tone
 from tests.bench.votes import votes
 
 PARTS = (
     "start", "speed", "arms", "card", "crowd", "scorer", "protocol", "votes", "results", "export", "compare", "prompts",
-    "crisis",
+    "tone", "crisis",
 )  # fmt: skip
 CASES = Path(__file__).parents[1] / "safety_cases"
 console = Console()
@@ -64,6 +65,9 @@ async def measure(parts: list[str]) -> list[Row]:
             new = await asyncio.to_thread(protocol, weights.encoder)
         elif part == "votes":
             new = await votes()
+        elif part == "tone":
+            await tone(weights, console)
+            continue
         else:
             with served() as server:
                 if part == "speed":

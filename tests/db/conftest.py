@@ -23,6 +23,7 @@ from db.records import (
     Outcome,
     ReplyRecord,
     ScoreRecord,
+    SummaryRecord,
 )
 from db.store import Store
 from db.tables import Base
@@ -81,6 +82,12 @@ class Make:
     def flag(self, participant_id: str, **fields: Any) -> FlagRecord:
         flag = FlagRecord(participant_id, "A hard week.", "That is a lot.", "why so high?", self.score(), self.now)
         return replace(flag, **fields)
+
+    def summary(self, message: MessageRecord, text: str = "A hard week, so far.", **fields: Any) -> SummaryRecord:
+        summary = SummaryRecord(
+            self.id(), message.conversation_id, message.id, text, "echo", "d" * 64, 1.5, 40, 12, self.now
+        )
+        return replace(summary, **fields)
 
     async def turn(
         self, store: Store, conversation: ConversationRecord, text: str = "A hard week.", answer: str = "That is a lot."

@@ -22,7 +22,7 @@ from tests.db.test_store import count
 
 MARK = "zaphod-beeblebrox"
 TABLES = (
-    "participant", "consent", "conversation", "message", "reply", "draft", "score", "flag",
+    "participant", "consent", "conversation", "message", "reply", "draft", "score", "summary", "flag",
     "users", "threads", "steps", "elements", "feedbacks",
     "enrolment", "ballot", "slot", "vote", "vote_change",
 )  # fmt: skip
@@ -38,6 +38,7 @@ async def fill(store: Store, make: Make, engine: AsyncEngine, person: str, mark:
         await store.open_turn(conversation, message)
         drafts = (make.draft(mark * 3, kept=False), make.draft(mark, number=2, guidance=mark, parameters={mark: mark}))
         await store.close_turn(message.id, Outcome.ANSWERED, make.reply(message, *drafts, strategy=mark))
+    await store.save_summary(make.summary(message, mark * 2))
     await store.save_flag(make.flag(person, seeker=mark, reply=mark * 3, note=mark))
     user, thread, step = make.id(), conversation.id, make.id()
     for query, values in (
@@ -94,8 +95,8 @@ async def test_everything_goes_and_nothing_else(
     assert bytes_with(path.parent, MARK) != []  # or the search below would prove nothing
     removed = await store.erase_participant(person)
     assert removed == {
-        "score": 6, "draft": 6, "reply": 3, "message": 3, "conversation": 1, "feedbacks": 1, "elements": 1, "steps": 1,
-        "threads": 1, "flag": 1, "consent": 1, "participant": 1, "users": 1,
+        "score": 6, "draft": 6, "reply": 3, "message": 3, "summary": 1, "conversation": 1, "feedbacks": 1,
+        "elements": 1, "steps": 1, "threads": 1, "flag": 1, "consent": 1, "participant": 1, "users": 1,
         "enrolment": 1, "ballot": 3, "slot": 8, "vote": 3, "vote_change": 2, "answer": 2,
     }  # fmt: skip
     assert (count(path, "study"), count(path, "item"), count(path, "answer")) == (2, 2, 8)

@@ -89,19 +89,6 @@ def test_history_strategy_and_guidance_each_change_the_fingerprint(library: Prom
     assert build_prompt(persona, plain, [], "hello").sha256 == made[0].sha256
 
 
-def test_old_turns_are_left_out_first_when_the_context_is_small(library: PromptLibrary) -> None:
-    persona, plain = library.personas["listener"], library.strategies["plain"]
-    history = [(f"question {n} " + "x" * 400, f"answer {n} " + "y" * 400) for n in range(20)]
-    prompt = build_prompt(persona, plain, history, "now", context_tokens=2048)
-    contents = [message.content for message in prompt.messages]
-    assert contents[-1] == "now"
-    assert any("question 19" in text for text in contents)
-    assert not any("question 0 " in text for text in contents)
-    assert len("".join(contents)) <= (2048 - persona.max_tokens) * 3
-    roles = [message.role for message in prompt.messages]
-    assert roles == ["system", *["user", "assistant"] * ((len(roles) - 2) // 2), "user"]
-
-
 @pytest.mark.parametrize(
     ("content", "words"),
     [

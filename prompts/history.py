@@ -1,0 +1,114 @@
+"""Which earlier turns a prompt holds: the first one, a summary of what is left out, and the newest that fit.
+
+The first turn says what brought the person here, the newest what is being talked about; the middle is what a model
+misses least (Liu et al. 2024, "Lost in the middle"). Pure: a counter of tokens comes from the caller.
+"""
+
+import itertools
+import re
+from collections.abc import Callable, Iterable, Sequence
+
+from prompts.records import Prompt, PromptMessage
+
+Exchange = tuple[str, str]
+"""An earlier (message, reply)."""
+Counter = Callable[[str], int]
+"""Tokens of a text."""
+
+MESSAGE_TOKENS = 8
+"""More than any common chat template adds to one message (its role and the marks around it)."""
+TEMPLATE_TOKENS = 32
+"""More than it adds once: the opening of the reply, and a system text of its own where there is none."""
+FIRST_SHARE = 0.5
+"""Of the room for history: a first turn that takes more is left out like any other."""
+LETTERS_PER_TOKEN = 3
+"""Of one Latin word with the space before it: right for German or Polish under a small English vocabulary, and nearly
+twice too many for English."""
+SUMMARY_HEAD = "What the person has told you earlier in this conversation, in short:"
+
+_WORDS = re.compile(r" ?[A-Za-z]+")
+
+
+def estimate_tokens(text: str) -> int:
+    """Tokens of a text under a tokenizer that is not at hand: too many rather than too few.
+
+    Letters of English words by LETTERS_PER_TOKEN, everything else by its bytes in UTF-8: no token of a byte-level
+    tokenizer is shorter than a byte. Only rows of letters that are no words can have more.
+    """
+    words = [len(word) for word in _WORDS.findall(text)]
+    others = len(text.encode("utf-8", "surrogatepass")) - sum(words)
+    return others + sum(-(-word // LETTERS_PER_TOKEN) for word in words)
+
+
+def most_tokens(texts: Iterable[str]) -> int:
+    """Of messages with these texts, and whatever tokenizer and template: a bound that needs no counting."""
+    return TEMPLATE_TOKENS + sum(len(text.encode("utf-8", "surrogatepass")) + MESSAGE_TOKENS for text in texts)
+
+
+def prompt_tokens(messages: Iterable[PromptMessage], count: Counter) -> int:
+    """Of a whole prompt, template included; never less than the model will read, if `count` is never too low."""
+    return TEMPLATE_TOKENS + sum(count(message.content) + MESSAGE_TOKENS for message in messages)
+
+
+def exchange_tokens(exchange: Exchange, count: Counter) -> int:
+    """Of one earlier message and its reply."""
+    return sum(count(text) + MESSAGE_TOKENS for text in exchange)
+
+
+def kept_history(history: Sequence[Exchange], room: int, count: Counter) -> list[Exchange]:
+    """The first turn and as many of the newest, in order, as fit `room` tokens together. `history` is oldest first."""
+    if not history:
+        return []
+    first = exchange_tokens(history[0], count)
+    reserved = first if first <= room * FIRST_SHARE else 0
+    left, newest = room - reserved, len(history)
+    while newest > 1 and (size := exchange_tokens(history[newest - 1], count)) <= left:
+        left -= size
+        newest -= 1
+    holds_first = reserved > 0 or (newest == 1 and first <= left)
+    return [*history[: int(holds_first)], *history[newest:]]
+
+
+def with_summary(head: Sequence[PromptMessage], summary: str | None) -> list[PromptMessage]:
+    """The messages before the history, with the summary at the end of the system text: few templates allow a second
+    one, or one further on."""
+    if not summary:
+        return list(head)
+    told = f"{SUMMARY_HEAD}\n{summary}"
+    if head and head[0].role == "system":
+        return [PromptMessage("system", f"{head[0].content}\n\n{told}"), *head[1:]]
+    return [PromptMessage("system", told), *head]
+
+
+def with_history(
+    head: Sequence[PromptMessage],
+    history: Sequence[Exchange],
+    last: PromptMessage,
+    *,
+    summary: str | None,
+    room: int,
+    count: Counter,
+) -> list[PromptMessage]:
+    """All messages of a prompt that takes at most `room` tokens, unless head and last alone are longer.
+
+    The summary gives way before the last message does.
+    """
+    opening = with_summary(head, summary)
+    whole = [*(message.content for message in (*opening, last)), *(text for pair in history for text in pair)]
+    kept = list(history)
+    if most_tokens(whole) > room:
+        left = room - prompt_tokens([*opening, last], count)
+        if left < 0:
+            opening, left = list(head), room - prompt_tokens([*head, last], count)
+        kept = kept_history(history, left, count)
+    said: list[PromptMessage] = []
+    for message, reply in kept:
+        said += [PromptMessage("user", message), PromptMessage("assistant", reply)]
+    return [*opening, *said, last]
+
+
+def exchanges_in(prompt: Prompt, history: Sequence[Exchange]) -> list[bool]:
+    """Of each earlier turn, whether the prompt holds it."""
+    contents = [message.content for message in prompt.messages]
+    held = set(itertools.pairwise(contents))
+    return [pair in held for pair in history]
