@@ -13,10 +13,14 @@ EMBEDDED_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d
 """Of the embedded encoder's `model.safetensors` (all-MiniLM-L6-v2 as published)."""
 
 
+GRAPH = 2
+"""Raised with every change of `scorer/export.py` that changes its graphs."""
+
+
 def graph_path(folder: Path, sha256: str, layers: Sequence[int]) -> Path:
-    """Where the graph of these weights and layers lies. Other weights or layers give another name, so none is ever
-    stale."""
-    return folder / f"encoder-{sha256[:16]}-{'-'.join(map(str, layers))}.onnx"
+    """Where the graph of these weights and layers lies. Other weights, layers or operators give another name, so none
+    is ever stale."""
+    return folder / f"encoder-{GRAPH}-{sha256[:16]}-{'-'.join(map(str, layers))}.onnx"
 
 
 def read_config(folder: Path) -> dict[str, Any]:

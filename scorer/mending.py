@@ -73,7 +73,8 @@ def unrepeat(text: str, english: English) -> str:
         pieces.append([word[at:]])
         return budget.likeliest(pieces, english) or "".join(piece[0] for piece in pieces)
 
-    text = WORD.sub(shorten, text)
+    if _LONG_REPEAT.search(text):
+        text = WORD.sub(shorten, text)
     text = _SHOUT.sub(lambda signs: "?" if "?" in signs[0] else "!", text)
     return _DOTS.sub(".", _REPEATED_SIGN.sub(r"\1", text))
 

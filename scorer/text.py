@@ -94,6 +94,8 @@ def visible(text: str) -> str:
 
 
 def _normal(text: str) -> str:
+    if text.isascii() and text.replace("\n", "").isprintable():
+        return text  # nothing of what follows would change it
     text = ftfy.fix_text(text, _FTFY).replace("∂", "d")
     kept = (char for char in unicodedata.normalize("NFKD", text) if _is_visible(char))
     return unicodedata.normalize("NFKC", "".join(kept))

@@ -26,6 +26,8 @@ from tests.bench.table import Row, at_least, at_most
 TOKENS = 150
 ROUNDS = 40
 WARM_UP = 5
+SETTLE = 0.05
+"""Seconds before each call: the threads of the one before spin on the cores for a while."""
 STARTS = 5
 STREAM = 10_000
 COLD = """
@@ -62,6 +64,7 @@ def _beside(ours: Scorer, encoder: Path, threads: int) -> list[Row]:
         order = (0, 1) if number % 2 else (1, 0)
         seconds = [0.0, 0.0]
         for which in order:
+            time.sleep(SETTLE)
             began = time.perf_counter()
             if which:
                 reference = plain(repaired)
