@@ -13,11 +13,14 @@ from prompts.chain import for_step
 from prompts.files import PromptFileError
 from prompts.library import PromptLibrary
 from prompts.records import Persona, Prompt, Strategy
+from prompts.summary import load_summary_instructions
 from prompts.variables import variables_in
 
-app = typer.Typer(help="Check and show personas, strategies and guidance.", no_args_is_help=True)
+app = typer.Typer(help="Check and show personas, strategies, policies and guidance.", no_args_is_help=True)
 
-Folder = Annotated[Path | None, typer.Option(help="Folder with personas/, strategies/ and guidance.yaml of your own.")]
+Folder = Annotated[
+    Path | None, typer.Option(help="Folder with personas/, strategies/, policies/ and guidance.yaml of your own.")
+]
 BAD_FILES = 2
 
 
@@ -25,7 +28,10 @@ def _library(folder: Path | None) -> PromptLibrary:
     from chat_app.settings import load_settings
 
     settings = load_settings()
-    return PromptLibrary.load(folder or settings.prompts_dir, settings.persona_word)
+    where = folder or settings.prompts_dir
+    library = PromptLibrary.load(where, settings.persona_word)
+    load_summary_instructions(where)
+    return library
 
 
 @app.command()
@@ -50,7 +56,12 @@ def check(folder: Folder = None) -> None:
         calls = len(strategy.steps)
         steps = f" ({calls} hidden step{'s' if calls > 1 else ''})" if calls else ""
         typer.echo(f"strategy  {strategy.id:<24} {strategy.name}{steps}")
-    typer.echo(f"{len(library.personas)} personas and {len(library.strategies)} strategies are sound.")
+    for policy in library.policies.values():
+        typer.echo(f"policy    {policy.id:<24} {policy.name}")
+    counts = (
+        f"{len(library.personas)} personas, {len(library.strategies)} strategies and {len(library.policies)} policies"
+    )
+    typer.echo(f"{counts} are sound.")
     for warning in stale_hotlines(date.today()):
         typer.echo(f"warning: {warning}", err=True)
 

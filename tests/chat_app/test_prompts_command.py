@@ -23,6 +23,21 @@ def test_check_lists_what_there_is_and_the_hidden_steps(folder: Path) -> None:
     assert done.status == 0
     assert "neighbour" in done.stdout
     assert re.search(r"multifaceted-feedback +Multi-faceted feedback \(2 hidden steps\)", done.stdout)
+    assert re.search(r"policy +best-of-3 +Best of three", done.stdout)
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "words"),
+    [
+        ("policies/mine.yaml", "name: A\ndescription: b\nkind: best of m\n", "best of n"),
+        ("summary.yaml", "instruction: Sum it up.\n", "Did you mean instructions?"),
+    ],
+)
+def test_check_reads_policies_and_the_summary_too(folder: Path, file: str, text: str, words: str) -> None:
+    (folder / file).write_text(text)
+    done = heard("prompts", "check", "--folder", folder)
+    assert done.status == 2
+    assert words in done.stderr
 
 
 def test_check_names_every_fault_and_ends_with_status_2(folder: Path) -> None:
