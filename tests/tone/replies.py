@@ -11,6 +11,7 @@ from chat_app.engine import SLOTS
 from chat_app.llm import Models
 from chat_app.records import Delta
 from prompts.build import build_prompt
+from prompts.chain import for_reply, for_step
 from prompts.records import Persona, Strategy
 
 CASES = Path(__file__).with_name("cases.csv")
@@ -49,7 +50,8 @@ async def replies(
 ) -> AsyncIterator[tuple[Case, str]]:
     """Each message, as the first of a conversation, with its reply; as many at once as the engine has slots.
 
-    In the order of their ends. The temperature is the shipped one, the seed the message's own.
+    In the order of their ends. A strategy's hidden steps are asked first and are whole, as in the chat. The temperature
+    is the shipped one, the seed the message's own.
     """
     spec = models.specs["smollm2"]
     room = asyncio.Semaphore(SLOTS)
@@ -57,9 +59,17 @@ async def replies(
     async def answer(case: Case) -> tuple[Case, str]:
         seeded = replace(spec, seed=SEED + case.number)
         short = replace(persona, max_tokens=min(persona.max_tokens, MOST_TOKENS))
-        prompt = build_prompt(short, strategy, [], case.message, context_tokens=spec.context_tokens)
-        async with room, aclosing(models.stream(seeded, prompt)) as stream:
-            return case, "".join([item.text async for item in stream if isinstance(item, Delta)])
+
+        async def said(persona: Persona, strategy: Strategy) -> str:
+            prompt = build_prompt(persona, strategy, [], case.message, context_tokens=spec.context_tokens)
+            async with aclosing(models.stream(seeded, prompt)) as stream:
+                return "".join([item.text async for item in stream if isinstance(item, Delta)]).strip()
+
+        values: dict[str, str] = {}
+        async with room:
+            for step in strategy.steps:
+                values[step.name] = await said(*for_step(persona, strategy, step, values))
+            return case, await said(short, for_reply(strategy, values))
 
     for ended in asyncio.as_completed([answer(case) for case in asked]):
         yield await ended
