@@ -46,7 +46,7 @@ def sent_words(talking: Served) -> str:
 async def test_a_second_tab_gets_the_hand_off_while_a_reply_runs(
     talking: Served, page: SocketPage, saying: str
 ) -> None:
-    talking.play(slow(200))
+    talking.play(slow(1000))
     running = await page.begin("Tell me more.")
     await begun(page, running)
     async with page.visitor.page(thread=page.thread) as tab:

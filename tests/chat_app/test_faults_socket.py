@@ -133,7 +133,7 @@ async def test_the_database_is_locked_when_a_reply_ends(talking: Served, page: S
 
 
 async def test_stop_twice_and_again(talking: Served, page: SocketPage) -> None:
-    talking.play(slow(200))
+    talking.play(slow(1000))
     turn = await page.begin("Tell me more.")
     await begun(page, turn)
     for _ in range(4):

@@ -60,7 +60,8 @@ async def test_health_names_the_models_that_rest_but_not_in_blind_mode(services:
         await fail(services, "north")
     assert await fail(services, "south") is FailureKind.RESTING
     assert health.state() == {
-        "status": "starting", "model": "starting", "database": "ok", "scorer": "ready", "resting": "north, south",
+        "status": "starting", "model": "starting", "database": "ok", "scorer": "ready", "prompts": "ok",
+        "resting": "north, south",
     }  # fmt: skip
     blind = Health(replace(services, blind=study()))
     assert blind.state()["resting"] == "2"

@@ -6,7 +6,7 @@ from tests.socket_client import SocketPage
 
 
 async def test_stop_keeps_what_had_arrived(talking: Served, page: SocketPage) -> None:
-    talking.play(slow(200))
+    talking.play(slow(1000))
     turn = await page.begin("Tell me more.")
     await begun(page, turn, 3)
     await page.stop()
@@ -43,7 +43,7 @@ async def test_a_second_message_waits_its_turn(talking: Served, page: SocketPage
 
 
 async def test_a_second_tab_sees_the_running_reply_and_may_stop_it(talking: Served, page: SocketPage) -> None:
-    talking.play(slow(200))
+    talking.play(slow(1000))
     turn = await page.begin("Tell me more.")
     await begun(page, turn, 3)
     async with page.visitor.page(thread=page.thread) as tab:

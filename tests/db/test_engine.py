@@ -21,7 +21,7 @@ from db.tables import Base
 from tests.db.conftest import PATIENT_SECONDS, Make
 
 ROOT = Path(__file__).parents[2]
-OURS = {"participant", "consent", "conversation", "message", "reply", "draft", "score", "flag"}
+OURS = {"participant", "consent", "conversation", "message", "reply", "draft", "score", "flag", "summary"}
 OURS |= {"study", "item", "answer", "enrolment", "ballot", "slot", "vote", "vote_change"}
 CHAINLITS = {"users", "threads", "steps", "elements", "feedbacks"}
 

@@ -139,11 +139,11 @@ def test_bad_input_is_one_sentence_and_status_2(encoder_folder: Path, arguments:
 
 
 def test_a_head_is_trained_and_used_by_commands(encoder_folder: Path, tmp_path: Path) -> None:
-    labels = tmp_path / "labels.csv"
+    labels, examples = tmp_path / "labels.csv", list(project_set())[::60]
     with labels.open("w", newline="") as file:
         writer = csv.writer(file)
         writer.writerow(["seeker", "reply", *COMPONENTS])
-        for example in list(project_set())[::40]:
+        for example in examples:
             ratings = [f"{1 + 2 * example.labels[name]:g}" for name in COMPONENTS]
             writer.writerow([example.seeker, example.reply, *ratings])
     out = tmp_path / "mine"
@@ -156,7 +156,7 @@ def test_a_head_is_trained_and_used_by_commands(encoder_folder: Path, tmp_path: 
     scored = heard("score", "That must hurt.", "--head", str(out))
     assert "Empathy" in scored.stdout, scored.stderr
     measured = heard("evaluate", "--data", str(labels), "--head", str(out))
-    assert "| behavioral | 30 |" in measured.stdout, measured.stderr
+    assert f"| behavioral | {len(examples)} |" in measured.stdout, measured.stderr
 
 
 def test_training_without_its_libraries_is_one_sentence(encoder_folder: Path, tmp_path: Path) -> None:

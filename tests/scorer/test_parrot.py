@@ -15,6 +15,7 @@ def test_what_counts_is_the_message_s_own_content_words() -> None:
     )
     assert echoed(MESSAGE, "That is frightening. Is there a housing office near you?") == 0
     assert echoed(MESSAGE, "In March?") == 0  # too short to say
+    assert echoed("On paper it was right, there was no budget.", "Right on paper, and not at the candle.") == 0
     assert echoed("", "Anything at all, really quite long.") == 0
     assert echoed("I don\u2019t trust him", "you don't trust him at all, trust him") == echoed(
         "I don't trust him", "you don\u2019t trust him at all, trust him"
