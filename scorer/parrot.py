@@ -2,11 +2,12 @@
 
 import re
 
-CONTENT_WORDS = 3
-"""Fewest content words of a reply that is judged; of "oh no, your cat" one word says nothing."""
+CONTENT_WORDS = 6
+"""Fewest content words of a reply that is judged. A shorter one may take up the words that matter and be kind or witty
+with them ("Right on paper, and not at the candle."); of the 61 that only parrot, four have so few."""
 NOTED = 0.8
-"""From this share of echoed words on it is noted. In the project's set every parroting reply but one has more, and no
-other reply has as much."""
+"""From this share of echoed words on it is noted. In the project's set every parroting reply but one of
+CONTENT_WORDS has as much, and no other reply has."""
 UNTOUCHED = 0.7
 """Up to this share the score stays as it is; between the two it sinks in a line."""
 _STEM = 5
