@@ -6,16 +6,13 @@ Which draft stands is not decided here: the best by Empathy does (`chat_app/draf
 """
 
 import re
-import time
 from collections.abc import Sequence
-from contextlib import aclosing
 from dataclasses import dataclass, replace
 
 from chat_app.formulaic import formulaic
-from chat_app.records import Delta, ModelSpec, Usage
+from chat_app.records import ModelSpec
 from chat_app.services import Services
-from chat_app.text import readable
-from db.records import DraftRecord, ScoreRecord, StepRecord
+from db.records import DraftRecord, ScoreRecord
 from prompts.library import PromptLibrary
 from prompts.policy_files import OFF
 from prompts.records import Policy, PolicyKind, Prompt, PromptMessage
@@ -97,30 +94,6 @@ def critique_guidance(policy: Policy, draft: str, critique: str) -> Guidance:
     parts = {"draft": draft, "critique": critique}
     # In one pass, so that braces in a model's words are never taken for a place to fill.
     return Guidance(CRITIQUE, re.sub(r"\{(draft|critique)\}", lambda place: parts[place[1]], policy.rewrite))
-
-
-async def ask_hidden(services: Services, model: ModelSpec, prompt: Prompt, name: str) -> StepRecord:
-    """One call whose words the person never sees. Raises ModelFailure."""
-    began, first, pieces, usage = time.perf_counter(), None, [], Usage(None, None)
-    async with aclosing(services.models.stream(model, prompt)) as stream:
-        async for item in stream:
-            if isinstance(item, Delta):
-                first = first if first is not None else time.perf_counter() - began
-                pieces.append(item.text)
-            elif isinstance(item, Usage):
-                usage = item
-    return StepRecord(
-        name=name,
-        text=readable("".join(pieces)).strip(),
-        prompt_sha256=prompt.sha256,
-        model=model.id,
-        max_tokens=prompt.max_tokens,
-        first_token_seconds=first,
-        total_seconds=time.perf_counter() - began,
-        prompt_tokens=usage.prompt_tokens,
-        completion_tokens=usage.completion_tokens,
-        cut=usage.cut,
-    )
 
 
 def drawn_anew(policy: Policy, model: ModelSpec, number: int) -> ModelSpec:

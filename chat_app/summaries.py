@@ -9,19 +9,17 @@ between two of them begin alike, which a server's prompt cache makes use of. Whe
 
 import asyncio
 import logging
-import time
 import uuid
 from collections.abc import Callable, Coroutine, Sequence
-from contextlib import aclosing
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from chat_app import safety
+from chat_app.hidden import ask_hidden
 from chat_app.llm import Models
-from chat_app.records import Delta, ModelFailure, ModelSpec, Usage
-from chat_app.text import readable
+from chat_app.records import ModelFailure, ModelSpec
 from db.errors import StoreError
 from db.past import HISTORY_TURNS
 from db.records import SummaryRecord, Told, Untold
@@ -160,24 +158,18 @@ def _fallen(voice: Voice, untold: Untold, told: SummaryInstructions, count: Coun
 
 
 async def _asked(models: Models, model: ModelSpec, conversation_id: str, due: _Due) -> SummaryRecord:
-    began, now = time.perf_counter(), datetime.now(UTC)
-    text, usage = "", Usage(None, None)
-    async with aclosing(models.stream(model, due.prompt)) as stream:
-        async for item in stream:
-            if isinstance(item, Delta):
-                text += item.text
-            elif isinstance(item, Usage):
-                usage = item
+    now = datetime.now(UTC)
+    call = await ask_hidden(models, model, due.prompt, "summary")
     return SummaryRecord(
         id=str(uuid.uuid4()),
         conversation_id=conversation_id,
         message_id=due.last.message_id,
-        text=readable(text).strip(),
-        model=model.id,
-        prompt_sha256=due.prompt.sha256,
-        seconds=time.perf_counter() - began,
-        prompt_tokens=usage.prompt_tokens,
-        completion_tokens=usage.completion_tokens,
+        text=call.text,
+        model=call.model,
+        prompt_sha256=call.prompt_sha256,
+        seconds=call.total_seconds,
+        prompt_tokens=call.prompt_tokens,
+        completion_tokens=call.completion_tokens,
         created_at=now,
     )
 

@@ -12,10 +12,10 @@ from contextlib import aclosing
 from dataclasses import dataclass, replace
 
 from chat_app.drafts import Drafts
+from chat_app.hidden import ask_hidden
 from chat_app.improving import (
     CRITIQUE,
     Guidance,
-    ask_hidden,
     critique_guidance,
     critique_prompt,
     drawn_anew,
@@ -156,7 +156,7 @@ async def _guidance(services: Services, asked: Asked, made: Drafts) -> Guidance 
     if asked.policy.kind is not PolicyKind.CRITIQUE:
         return guidance_of(asked.policy, newest, services.library)
     prompt = critique_prompt(asked.policy, asked.text, newest.text)
-    critique = await ask_hidden(services, made.stand_in or asked.model, prompt, CRITIQUE)
+    critique = await ask_hidden(services.models, made.stand_in or asked.model, prompt, CRITIQUE)
     made.steps.append(critique)
     return critique_guidance(asked.policy, newest.text, critique.text)
 
