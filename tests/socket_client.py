@@ -162,6 +162,7 @@ class SocketPage:
         self.toasts: list[str] = []
         self.loading = False
         self._changed = asyncio.Event()
+        self._opened = False
         self._client = self._make_client()
 
     def _make_client(self) -> socketio.AsyncClient:
@@ -235,9 +236,10 @@ class SocketPage:
         )
         start = len(self.events)
         await self._client.emit("connection_successful")
-        # A session that comes back to a running conversation gets no more than the unlocking.
         first = {"resume_thread", "resume_thread_error"} if self.thread else {"chat_settings"}
-        ready = first if not start else {"task_end"}
+        # A session that comes back to a running conversation gets no more than the unlocking. A new one may have been
+        # unlocked before it asks for anything, so the events do not tell which it is.
+        ready, self._opened = {"task_end"} if self._opened else first, True
         await self.until(lambda: any(event.name in ready for event in self.events[start:]))
 
     async def reconnect(self) -> None:
