@@ -19,7 +19,8 @@ from tests.chat_app.comparing import asked, journal, served, slow
 from tests.servers import ScriptedServer
 
 QUESTIONS = 100
-ARMS = "plain,definition,chain-of-empathy,empathize-first"
+ARMS = "plain,definition,chain-of-empathy,hybrid"
+"""Strategies of one call each, so that calls can be counted."""
 CALLS = QUESTIONS * len(ARMS.split(","))
 WINDOW = 8
 KILLS = (60, 300)
