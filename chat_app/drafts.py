@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
 
-from chat_app.records import ModelSpec, TurnRequest, Usage
+from chat_app.records import Delta, ModelSpec, StreamItem, TurnRequest, Usage
 from chat_app.text import readable
 from db.records import DraftRecord, DraftStatus, ReplyRecord, ScoreRecord, StepRecord
 from prompts.records import Prompt
@@ -97,6 +97,14 @@ class Drafts:
         self.steps.append(step)
         self._step, self._pieces, self._first, self.usage, self._began = None, [], None, None, time.perf_counter()
         return text.strip()
+
+    def take(self, item: StreamItem) -> None:
+        """Take what a model's stream gives for the open draft, or for its open step."""
+        match item:
+            case Delta(piece):
+                self.add(piece)
+            case Usage():
+                self.usage = item
 
     def add(self, text: str) -> None:
         """Take a piece of the text of the open draft, or of its open step."""

@@ -12,6 +12,7 @@ from chat_app.answering import write_answer
 from chat_app.services import Services
 from chat_app.study_file import Arm, StudyFile, StudyFileError, record_of, study_of
 from chat_app.study_items import pending
+from chat_app.workers import together
 from db.errors import StudyRefused
 from db.studies import BEGUN
 from db.study_counts import study_counts
@@ -137,12 +138,7 @@ async def generate(services: Services, study: StudyFile, items: Sequence[ItemRec
     for task in tasks:
         by_model.setdefault(task.arm.model, []).append(task)
     workers = [asyncio.ensure_future(run.work(model, queue)) for model, queue in by_model.items()]
-    try:
-        await asyncio.gather(*workers)
-    finally:
-        for worker in workers:
-            worker.cancel()
-        await asyncio.gather(*workers, return_exceptions=True)
+    await together(workers)
     return report
 
 

@@ -19,7 +19,6 @@ from db.store import Store
 from db.study_store import StudyStore
 from prompts.library import PromptLibrary
 from prompts.policy_files import OFF
-from prompts.summary import load_summary_instructions
 from scorer.encoder import Encoder
 from scorer.hub import encoder_of
 from scorer.reading import DEFAULT as READING
@@ -97,7 +96,6 @@ async def open_services(
     from chat_app.prompt_watch import note_arms
 
     library = PromptLibrary.load(settings.prompts_dir, settings.persona_word)
-    load_summary_instructions(settings.prompts_dir)  # read again for each summary; here, so that a fault is told now
     specs = load_models(settings.models_file)
     _checked_defaults(settings, dict(specs), library)
     head = head_folder(settings.scorer_head)

@@ -15,7 +15,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from chat_app.drafts import Drafts
-from chat_app.records import Delta, FailureKind, ModelFailure, Usage, Waiting
+from chat_app.records import FailureKind, ModelFailure, Waiting
 from chat_app.services import Services
 from chat_app.window import fitted
 from db.records import StepRecord
@@ -48,13 +48,9 @@ async def run_steps(services: Services, asked: "Asked", made: Drafts) -> AsyncGe
             made_to_fit.check()
             async with aclosing(services.models.stream(asked.model, made_to_fit.prompt)) as stream:
                 async for item in stream:
-                    match item:
-                        case Delta(piece):
-                            made.add(piece)
-                        case Waiting():
-                            yield item
-                        case Usage():
-                            made.usage = item
+                    made.take(item)
+                    if isinstance(item, Waiting):
+                        yield item
         except ModelFailure as failure:
             log.warning("step %s of strategy %s failed: %s", step.name, asked.strategy.id, failure.kind)
             raise

@@ -8,8 +8,6 @@ A file of the researcher's own is taken whole or refused, because a study with a
 public set, lines without text and repetitions are passed over and counted. A crisis message is always passed over.
 """
 
-import csv
-import io
 import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -19,16 +17,16 @@ from pathlib import Path
 from chat_app import safety
 from chat_app.answering import model_names, shown
 from chat_app.hints import nearest_name
+from chat_app.question_files import first_line, question_column
 from chat_app.records import ModelSpec
 from chat_app.study_file import MOST, StudyFile
 from chat_app.text import has_visible, readable
 from db.study_records import AnswerRecord, ItemRecord
-from scorer.csv_rows import Row, Sheet, decode, read_file, read_sheet
+from scorer.csv_rows import Row, Sheet, read_file, read_sheet
 
 HUMAN = "human"
 """The source whose answers people wrote. Names that begin with it and a dash ("human-trained") are human too."""
 CONTEXT, RESPONSE = "context", "response"
-QUESTION_COLUMNS = ("message", CONTEXT, "question")
 LEAST = 2
 """Answers that an item needs, counting those that are yet to be written."""
 _MOST_TOLD = 3
@@ -122,11 +120,8 @@ def read_questions(path: Path, study: StudyFile, limit: int | None = None) -> It
     Other columns are not read. Raises ItemsError, or ScorerError for a file that is no CSV.
     """
     raw = read_file(path)
-    columns = first_line(path.name, raw)
-    column = next((column for column in QUESTION_COLUMNS if column in columns), None)
+    columns, column = question_column(path.name, raw)
     if column is None:
-        if not columns or ";" in columns[0] or "\t" in columns[0]:
-            read_sheet(path.name, raw, ("message",))  # which tells of an empty file or another separator
         raise ItemsError(
             f"{path.name}, line 1: no column message, Context or question. Name the column of messages so."
         )
@@ -170,16 +165,6 @@ def pending(study: StudyFile, message: str) -> list[AnswerRecord]:
         replace(_answer(study, message, arm.name, now), persona=arm.persona, strategy=arm.strategy, model=arm.model)
         for arm in study.arms
     ]
-
-
-def first_line(name: str, raw: bytes) -> list[str]:
-    """The columns' names in lower case; the errors of a file without any are `read_sheet`'s to tell."""
-    text, _ = decode(name, raw)
-    try:
-        rows = (row for row in csv.reader(io.StringIO(text, newline="")) if any(cell.strip() for cell in row))
-        return [cell.strip().lower() for cell in next(rows, [])]
-    except csv.Error:
-        return []
 
 
 def _sheet(path: Path, raw: bytes, needed: Sequence[str], columns: Sequence[str]) -> Sheet:

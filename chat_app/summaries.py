@@ -24,10 +24,9 @@ from db.errors import StoreError
 from db.past import HISTORY_TURNS
 from db.records import SummaryRecord, Told, Untold
 from prompts.build import build_prompt
-from prompts.files import PromptFileError
 from prompts.history import FIRST_SHARE, Counter, Exchange, exchange_tokens, most_tokens, prompt_tokens
 from prompts.records import Persona, Prompt, Strategy
-from prompts.summary import SummaryInstructions, build_summary_prompt, load_summary_instructions
+from prompts.summary import SummaryInstructions, build_summary_prompt
 
 if TYPE_CHECKING:
     from chat_app.services import Services
@@ -74,7 +73,7 @@ class Summaries:
 async def _quietly(work: Callable[[], Coroutine[Any, Any, None]]) -> None:
     try:
         await work()
-    except (ModelFailure, StoreError, PromptFileError) as error:
+    except (ModelFailure, StoreError) as error:
         log.warning("a conversation could not be summed up: %s", type(error).__name__)
     except Exception as error:  # noqa: BLE001 - a task's boundary: nobody awaits it
         log.error("a conversation could not be summed up, by a fault of ours: %s", type(error).__name__)
@@ -98,10 +97,10 @@ def is_near(voice: Voice, history: Sequence[Exchange]) -> bool:
 async def summarise(services: "Services", conversation_id: str, voice: Voice) -> None:
     """Bring the conversation's summary up to date, in as many calls as it needs (ROUNDS at most).
 
-    Raises ModelFailure, StoreError, PromptFileError. Nothing of a crisis is in it: such messages are no turns, and a
+    Raises ModelFailure, StoreError. Nothing of a crisis is in it: such messages are no turns, and a
     summary that reads like one is thrown away.
     """
-    told = load_summary_instructions(services.settings.prompts_dir)
+    told = services.library.summary
     for _ in range(ROUNDS):
         untold = await services.store.untold(conversation_id)
         due = await asyncio.to_thread(_due, services.models, voice, untold, told)

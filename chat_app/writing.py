@@ -31,7 +31,6 @@ from chat_app.records import (
     Scored,
     Token,
     TurnEvent,
-    Usage,
     Waiting,
     Whole,
 )
@@ -139,14 +138,12 @@ async def _generate(
     made_to_fit.check()
     async with aclosing(services.models.stream(asked.model, made_to_fit.prompt)) as stream:
         async for item in stream:
+            made.take(item)
             match item:
                 case Delta(piece):
-                    made.add(piece)
                     yield Token(piece)
                 case Waiting():
                     yield item
-                case Usage():
-                    made.usage = item
     made.end(DraftStatus.COMPLETE)
 
 

@@ -17,12 +17,14 @@ from prompts.policy_files import read_policies
 from prompts.prompt_file import PromptFile
 from prompts.records import Persona, Policy, Strategy
 from prompts.strategy_files import read_strategy
+from prompts.summary import FILE, SummaryInstructions, read_summary_instructions
 from prompts.variables import fill
 
 __all__ = ["BUILT_IN", "MAX_TOKENS", "PromptLibrary"]
 
 BUILT_IN = Path(__file__).parent
 _FOLDERS = ("personas", "strategies", "policies")
+_FILES = ("guidance.yaml", FILE)
 _GUIDANCE_KEYS = ("behavioral", "cognitive", "emotional")
 
 Stamp = tuple[int, int]
@@ -44,6 +46,8 @@ class PromptLibrary:
     policies: dict[str, Policy]
     """When a draft is written again, by id: those that come with heard, and the folder's own beside or in place of
     them."""
+    summary: SummaryInstructions
+    """How a long conversation is summed up."""
     fault: str | None = None
     """Why files edited since then are not in use, in a sentence; None while all are."""
     waiting: bool = False
@@ -62,7 +66,7 @@ class PromptLibrary:
         `persona_word` replaces `{persona_word}` in every text of a persona and of the guidance. Raises PromptFileError
         with every fault of every file.
         """
-        library = cls({}, {}, {}, {}, _folder=folder or BUILT_IN, _word=persona_word)
+        library = cls({}, {}, {}, {}, SummaryInstructions("", 0), _folder=folder or BUILT_IN, _word=persona_word)
         library._stamps = _stamps(library._folder)
         faults = library._read()
         if faults:
@@ -91,13 +95,14 @@ class PromptLibrary:
         personas: list[Persona] = self._folder_of("personas", lambda path: read_persona(path, self._word), faults)
         strategies: list[Strategy] = self._folder_of("strategies", read_strategy, faults)
         guidance, wrong = self._once(self._folder / "guidance.yaml", lambda path: _guidance(path, self._word))
-        faults += wrong
+        summary, wrong_too = read_summary_instructions(self._folder)
+        faults += [*wrong, *wrong_too]
         try:
             policies = read_policies(self._folder / "policies")
         except PromptFileError as error:
             faults += error.faults
         if not faults:
-            self.policies = policies
+            self.policies, self.summary = policies, summary
             self.personas = {p.id: p for p in sorted(personas, key=lambda p: (p.order, p.id))}
             self.strategies = {s.id: s for s in sorted(strategies, key=lambda s: (s.order, s.id))}
             self.guidance = guidance
@@ -128,7 +133,7 @@ class PromptLibrary:
 def _stamps(folder: Path) -> dict[str, Stamp]:
     # By scandir, which asks the system once a file: a turn waits for this.
     found = {}
-    for place, wanted in (*((folder / name, "") for name in _FOLDERS), (folder, "guidance.yaml")):
+    for place, wanted in (*((folder / name, "") for name in _FOLDERS), *((folder, name) for name in _FILES)):
         try:
             with os.scandir(place) as entries:
                 for entry in entries:

@@ -7,19 +7,10 @@ reported as part of a condition that it was no part of.
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Literal, cast
 
-from prompts.files import (
-    PromptFileError,
-    decimal_of,
-    file_id,
-    number_of,
-    read_keys,
-    switch_of,
-    text_of,
-    word_of,
-    yaml_files,
-)
+from prompts.files import PromptFileError, read_keys, yaml_files
+from prompts.prompt_file import PromptFile
 from prompts.records import Policy, PolicyKind
 
 FOLDER = Path(__file__).parent / "policies"
@@ -44,13 +35,17 @@ _OF_KIND = {
 def read_policies(folder: Path) -> dict[str, Policy]:
     """The policies that come with heard and those of `folder` (which may be absent), by id, in menu order.
 
-    A file of the folder replaces the one of the same name. Raises PromptFileError.
+    A file of the folder replaces the one of the same name. Raises PromptFileError with every fault of every file.
     """
     paths = {path.stem: path for path in yaml_files(FOLDER)}
     if folder.is_dir():
         paths |= {path.stem: path for path in yaml_files(folder)}
-    policies = [_policy(path) for path in paths.values()]
-    return {policy.id: policy for policy in sorted(policies, key=lambda policy: (policy.order, policy.id))}
+    read = [_policy(path) for path in paths.values()]
+    faults = [fault for _, wrong in read for fault in wrong]
+    if faults:
+        raise PromptFileError(*faults)
+    policies = sorted((policy for policy, _ in read), key=lambda policy: (policy.order, policy.id))
+    return {policy.id: policy for policy in policies}
 
 
 @cache
@@ -62,46 +57,45 @@ def emotion_words() -> frozenset[str]:
     return frozenset(words)
 
 
-def _policy(path: Path) -> Policy:
-    values = read_keys(path, _COMMON.union(*_OF_KIND.values()))
-    kind = PolicyKind(word_of(path, values, "kind", None, list(PolicyKind)))
-    for key in values:
-        if key not in _COMMON | _OF_KIND[kind]:
-            raise PromptFileError(f"{path}: {key} has no meaning for the kind {kind.value}. Remove it.")
+def _policy(path: Path) -> tuple[Policy, list[str]]:
+    file = PromptFile(path, _COMMON.union(*_OF_KIND.values()))
+    word = file.word("kind", None, list(PolicyKind))
+    kind = PolicyKind(word) if word else PolicyKind.NEVER
+    if word:
+        for key in file.values.keys() & _COMMON.union(*_OF_KIND.values()) - _COMMON - _OF_KIND[kind]:
+            file.fault(f"{key} has no meaning for the kind {kind.value}. Remove it.")
     policy = Policy(
-        id=file_id(path),
-        name=text_of(path, values, "name"),
-        description=text_of(path, values, "description"),
+        id=file.id,
+        name=file.text("name"),
+        description=file.text("description"),
         kind=kind,
-        order=number_of(path, values, "order", 100, 0, 1_000_000),
+        order=file.number("order", 100, 0, 1_000_000),
     )
     if policy.id == OFF and kind is not PolicyKind.NEVER:
-        raise PromptFileError(f"{path}: {OFF} is what is in force while the switch is off. Give it another name.")
-    if kind is PolicyKind.NEVER:
-        return policy
-    policy = replace(policy, most_drafts=number_of(path, values, "most_drafts", 3, FEWEST, MOST))
-    return policy if kind is PolicyKind.BEST else _by_score(path, values, policy)
+        file.fault(f"{OFF} is what is in force while the switch is off. Give it another name.")
+    if kind is not PolicyKind.NEVER:
+        policy = replace(policy, most_drafts=file.number("most_drafts", 3, FEWEST, MOST))
+    if kind in (PolicyKind.BELOW, PolicyKind.CRITIQUE):
+        policy = _by_score(file, policy)
+    return policy, file.faults
 
 
-def _by_score(path: Path, values: dict[str, Any], policy: Policy) -> Policy:
-    below = decimal_of(path, values, "below", None, 1, 3)
-    if below is None:
-        raise PromptFileError(f"{path}: below is missing: the Empathy (1 to 3) under which a draft is written again.")
-    guidance = word_of(path, values, "guidance", "weakest", ("weakest", "facets"))
+def _by_score(file: PromptFile, policy: Policy) -> Policy:
+    if "below" not in file.values:
+        file.fault("below is missing: the Empathy (1 to 3) under which a draft is written again.")
     policy = replace(
         policy,
-        below=below,
-        guidance=cast(Literal["weakest", "facets"], guidance),
-        least_gain=decimal_of(path, values, "least_gain", None, 0, 2),
-        stop_when_formulaic=switch_of(path, values, "stop_when_formulaic", False),
+        below=file.decimal("below", 1, 3),
+        guidance=cast(Literal["weakest", "facets"], file.word("guidance", "weakest", ("weakest", "facets"))),
+        least_gain=file.decimal("least_gain", 0, 2),
+        stop_when_formulaic=file.switch("stop_when_formulaic"),
     )
     if policy.kind is PolicyKind.BELOW:
         return policy
-    rewrite = text_of(path, values, "rewrite").strip()
+    critique, rewrite = file.text("critique").strip(), file.text("rewrite").strip()
     for facet in FACETS:
-        if rewrite.count(f"{{{facet}}}") != 1:
-            raise PromptFileError(f"{path}: rewrite must hold {{{facet}}} exactly once.")
-    critique = text_of(path, values, "critique").strip()
-    if not critique:
-        raise PromptFileError(f"{path}: critique is empty: say what the critic looks for.")
+        if rewrite and rewrite.count(f"{{{facet}}}") != 1:
+            file.fault(f"rewrite must hold {{{facet}}} exactly once.")
+    if not critique and "critique" in file.values:
+        file.fault("critique is empty: say what the critic looks for.")
     return replace(policy, critique=critique, rewrite=rewrite)

@@ -4,7 +4,18 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
-from prompts.files import PromptFileError, file_id, nearest, number_of, read_values, text_of, unknown_keys
+from prompts.files import (
+    PromptFileError,
+    decimal_of,
+    file_id,
+    nearest,
+    number_of,
+    read_values,
+    switch_of,
+    text_of,
+    unknown_keys,
+    word_of,
+)
 from prompts.variables import variables_in
 
 T = TypeVar("T")
@@ -40,6 +51,22 @@ class PromptFile:
     def number(self, key: str, default: int, low: int, high: int) -> int:
         """A whole number of `low`..`high`."""
         return self._noting(lambda: number_of(self.path, self.values, key, default, low, high), default)
+
+    def decimal(self, key: str, low: float, high: float) -> float | None:
+        """A number of `low`..`high`; None where there is none."""
+        return self._noting(lambda: decimal_of(self.path, self.values, key, None, low, high), None)
+
+    def switch(self, key: str) -> bool:
+        """true or false; false where it is left out."""
+        return self._noting(lambda: switch_of(self.path, self.values, key, False), False)
+
+    def word(self, key: str, default: str | None, known: Iterable[str]) -> str | None:
+        """One of the `known` words; without a default it must be there. None where it is faulty."""
+        return (
+            default
+            if self._unread
+            else self._noting(lambda: word_of(self.path, self.values, key, default, known), None)
+        )
 
     def listed(self, key: str, wanted: str) -> Sequence[Any]:
         """A list, empty where there is none; `wanted` says of what."""

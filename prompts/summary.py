@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from prompts.files import number_of, read_keys, text_of
 from prompts.history import Counter, Exchange, most_tokens, prompt_tokens
+from prompts.prompt_file import PromptFile
 from prompts.records import Prompt, PromptMessage
 
 FILE = "summary.yaml"
@@ -21,15 +21,11 @@ class SummaryInstructions:
     max_tokens: int
 
 
-def load_summary_instructions(folder: Path | None = None) -> SummaryInstructions:
-    """Read `summary.yaml` in `folder`; without one there, the one that comes with heard. Raises PromptFileError."""
-    path = (folder or Path(__file__).parent) / FILE
-    if not path.exists():
-        path = Path(__file__).with_name(FILE)
-    values = read_keys(path, {"instructions", "max_tokens"})
-    return SummaryInstructions(
-        text_of(path, values, "instructions").strip(), number_of(path, values, "max_tokens", 160, 16, 640)
-    )
+def read_summary_instructions(folder: Path) -> tuple[SummaryInstructions, list[str]]:
+    """`summary.yaml` in `folder`, or without one there the one that comes with heard; and its faults."""
+    path = folder / FILE
+    file = PromptFile(path if path.exists() else Path(__file__).with_name(FILE), ("instructions", "max_tokens"))
+    return SummaryInstructions(file.text("instructions").strip(), file.number("max_tokens", 160, 16, 640)), file.faults
 
 
 def build_summary_prompt(

@@ -13,7 +13,6 @@ from prompts.chain import for_step
 from prompts.files import PromptFileError
 from prompts.library import PromptLibrary
 from prompts.records import Persona, Prompt, Strategy
-from prompts.summary import load_summary_instructions
 from prompts.variables import variables_in
 
 app = typer.Typer(help="Check and show personas, strategies, policies and guidance.", no_args_is_help=True)
@@ -28,10 +27,7 @@ def _library(folder: Path | None) -> PromptLibrary:
     from chat_app.settings import load_settings
 
     settings = load_settings()
-    where = folder or settings.prompts_dir
-    library = PromptLibrary.load(where, settings.persona_word)
-    load_summary_instructions(where)
-    return library
+    return PromptLibrary.load(folder or settings.prompts_dir, settings.persona_word)
 
 
 @app.command()

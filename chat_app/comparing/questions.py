@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from chat_app import safety
-from chat_app.study_items import QUESTION_COLUMNS, first_line
+from chat_app.question_files import question_column
 from chat_app.text import has_visible, readable
 from scorer.csv_rows import decode, read_file, read_sheet
 
@@ -77,11 +77,8 @@ def _text_lines(path: Path, raw: bytes) -> Iterable[tuple[int, str]]:
 
 
 def _cells(path: Path, raw: bytes, found: Questions) -> Iterable[tuple[int, str]]:
-    columns = first_line(path.name, raw)
-    column = next((column for column in QUESTION_COLUMNS if column in columns), None)
+    columns, column = question_column(path.name, raw)
     if column is None:
-        if not columns or ";" in columns[0] or "\t" in columns[0]:
-            read_sheet(path.name, raw, ("question",))  # which tells of an empty file or another separator
         raise QuestionsError(
             f"{path.name}, line 1: no column question, message or Context. Name the column of questions so, or give a "
             ".txt file with one question a line."

@@ -16,6 +16,7 @@ from chat_app.comparing.plan import Cell, Key, Plan
 from chat_app.drafts import Drafts
 from chat_app.records import FailureKind, ModelFailure, ModelSpec, TurnEvent, Whole
 from chat_app.services import Services
+from chat_app.workers import together
 from chat_app.writing import Asked, score_newest, write_drafts
 from db.records import DraftStatus
 
@@ -58,12 +59,7 @@ async def run(
     workers = [
         worker for model in plan.models for worker in runner.workers(model, open_calls, per_minute.get(model.id))
     ]
-    try:
-        await asyncio.gather(*workers)
-    finally:
-        for worker in workers:
-            worker.cancel()
-        await asyncio.gather(*workers, return_exceptions=True)
+    await together(workers)
     return runner.report
 
 

@@ -26,6 +26,7 @@ from chat_app.study_file import StudyFile, parse_study, record_of
 from chat_app.turn import run_turn
 from chat_app.weights import Weights
 from tests.bench.table import Row, at_most
+from tests.chat_app.asking import message_to
 from tests.servers import DONE, ROLE, Script, ScriptedServer, chunk, pieces
 
 ARMS = 5
@@ -100,20 +101,7 @@ async def _study(services: Services) -> StudyFile:
 async def _request(services: Services) -> TurnRequest:
     person = str(uuid.uuid4())
     await services.store.ensure_participant(person)
-    return TurnRequest(
-        participant_id=person,
-        conversation_id=str(uuid.uuid4()),
-        message_id=str(uuid.uuid4()),
-        reply_id=str(uuid.uuid4()),
-        text=SAID,
-        persona=services.library.personas["listener"],
-        strategy=services.library.strategies["plain"],
-        model=services.models.specs["one"],
-        live_scores=True,
-        auto_improve=False,
-        threshold=1.7,
-        country=None,
-    )
+    return message_to(services, "one", SAID, participant_id=person)
 
 
 async def _reply(services: Services) -> float:

@@ -1,7 +1,12 @@
-"""One question to a model over a protocol, and what came of it."""
+"""One question to a model over a protocol, and what came of it; one message to a turn."""
+
+import uuid
+from dataclasses import replace
+from typing import Any
 
 from chat_app.llm import Models
-from chat_app.records import Delta, ModelFailure, ModelSpec, Usage
+from chat_app.records import Delta, ModelFailure, ModelSpec, TurnRequest, Usage
+from chat_app.services import Services
 from prompts.records import Prompt, PromptMessage
 from tests.servers import ScriptedServer
 from tests.wires import Wire
@@ -36,3 +41,24 @@ async def ask(models: Models, spec: ModelSpec, prompt: Prompt = PROMPT) -> Outco
     except ModelFailure as failure:
         return text, usage, failure
     return text, usage, None
+
+
+def message_to(services: Services, model: str, text: str = "I cannot sleep.", **changes: Any) -> TurnRequest:
+    """A person's message, to be answered by this model; of a conversation of its own unless `changes` say otherwise."""
+    return replace(
+        TurnRequest(
+            participant_id=str(uuid.uuid4()),
+            conversation_id=str(uuid.uuid4()),
+            message_id=str(uuid.uuid4()),
+            reply_id=str(uuid.uuid4()),
+            text=text,
+            persona=services.library.personas["listener"],
+            strategy=services.library.strategies["plain"],
+            model=services.models.specs[model],
+            live_scores=True,
+            auto_improve=False,
+            threshold=1.7,
+            country=None,
+        ),
+        **changes,
+    )

@@ -1,17 +1,17 @@
 """All arms of a ballot are asked at once: none waits for another's answer."""
 
 import asyncio
-import uuid
 from pathlib import Path
 
 import pytest
 
 from chat_app.ballot_turn import run_ballot_turn
-from chat_app.records import TurnEvent, TurnRequest
+from chat_app.records import TurnEvent
 from chat_app.services import open_services
 from chat_app.settings import Settings
 from chat_app.study_file import parse_study, record_of
 from chat_app.weights import Weights
+from tests.chat_app.asking import message_to
 from tests.servers import ScriptedServer, silence
 
 PERSON = "11111111-1111-4111-8111-111111111111"
@@ -28,20 +28,7 @@ async def test_five_arms_are_asked_before_any_has_answered_and_a_stop_ends_all(
         async with open_services(Settings(data_dir=tmp_path, models_file=file), weights) as services:
             await services.store.ensure_participant(PERSON)
             await services.studies.save_study(record_of(study, None))
-            request = TurnRequest(
-                participant_id=PERSON,
-                conversation_id=str(uuid.uuid4()),
-                message_id=str(uuid.uuid4()),
-                reply_id=str(uuid.uuid4()),
-                text="I cannot sleep.",
-                persona=services.library.personas["listener"],
-                strategy=services.library.strategies["plain"],
-                model=services.models.specs["one"],
-                live_scores=True,
-                auto_improve=False,
-                threshold=1.7,
-                country=None,
-            )
+            request = message_to(services, "one", participant_id=PERSON)
 
             async def read() -> list[TurnEvent]:
                 return [event async for event in run_ballot_turn(request, services, study)]

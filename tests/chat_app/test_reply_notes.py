@@ -1,6 +1,5 @@
 """The quiet lines under a whole reply: that it ended at its longest length, and that another model answered."""
 
-import uuid
 from collections.abc import Iterator
 from contextlib import ExitStack, aclosing
 from dataclasses import replace
@@ -17,6 +16,7 @@ from chat_app.settings import Settings
 from chat_app.study_file import parse_study, record_of
 from chat_app.weights import Weights
 from db.study_records import StudyKind
+from tests.chat_app.asking import message_to
 from tests.chat_app.talking import Served
 from tests.chat_app.test_page_text import MESSAGE_ID, draft, reply, step, view
 from tests.chat_app.test_turn import PERSON, World
@@ -81,20 +81,7 @@ def cutting() -> Iterator[dict[str, ScriptedServer]]:
 
 def request_for(services: Services, model: str) -> TurnRequest:
     """A message to this model, in a conversation of its own."""
-    return TurnRequest(
-        participant_id=PERSON,
-        conversation_id=str(uuid.uuid4()),
-        message_id=str(uuid.uuid4()),
-        reply_id=str(uuid.uuid4()),
-        text="I cannot sleep.",
-        persona=services.library.personas["listener"],
-        strategy=services.library.strategies["plain"],
-        model=services.models.specs[model],
-        live_scores=True,
-        auto_improve=False,
-        threshold=1.7,
-        country=None,
-    )
+    return message_to(services, model, participant_id=PERSON)
 
 
 async def test_every_protocol_s_mark_is_stored_and_a_ballot_does_not_show_it(

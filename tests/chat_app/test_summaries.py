@@ -17,12 +17,12 @@ from chat_app.records import BallotReady, CrisisShown, Finished, Refused
 from chat_app.services import open_services
 from chat_app.settings import Settings
 from chat_app.weights import Weights
-from prompts.summary import load_summary_instructions
+from prompts.library import PromptLibrary
 from tests.chat_app.talking import CRISIS
 from tests.chat_app.test_turn import PERSON, World
 from tests.servers import ScriptedServer, refusal, reply, silence
 
-SUM_UP = load_summary_instructions().instructions
+SUM_UP = PromptLibrary.load().summary.instructions
 ANSWER = "That sounds hard. " + "I hear you. " * 14
 SAID = "so it went on and on, " * 8
 STORED = "SELECT text, model, message_id, prompt_sha256, seconds, prompt_tokens, completion_tokens FROM summary"

@@ -2,10 +2,8 @@
 
 import asyncio
 import sqlite3
-import uuid
 from collections.abc import AsyncIterator
 from contextlib import aclosing
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +26,7 @@ from chat_app.settings import Settings
 from chat_app.turn import run_turn
 from chat_app.weights import Weights
 from scorer.records import ScoreStatus
+from tests.chat_app.asking import message_to
 from tests.servers import ScriptedServer, cut, reply, stall
 
 COLD = "Just get over it and stop whining about your problems."
@@ -47,22 +46,7 @@ class World:
         self.path = services.settings.data_dir / "heard.db"
 
     def request(self, text: str = QUESTION, **changes: Any) -> TurnRequest:
-        library = self.services.library
-        base = TurnRequest(
-            participant_id=PERSON,
-            conversation_id=str(uuid.uuid4()),
-            message_id=str(uuid.uuid4()),
-            reply_id=str(uuid.uuid4()),
-            text=text,
-            persona=library.personas["listener"],
-            strategy=library.strategies["plain"],
-            model=self.services.models.specs["scripted"],
-            live_scores=True,
-            auto_improve=False,
-            threshold=1.7,
-            country=None,
-        )
-        return replace(base, **changes)
+        return message_to(self.services, "scripted", text, **{"participant_id": PERSON, **changes})
 
     async def run(self, request: TurnRequest) -> list[TurnEvent]:
         return [event async for event in run_turn(request, self.services)]

@@ -10,20 +10,12 @@ from prompts.build import build_prompt
 from prompts.chain import for_reply, for_step
 from prompts.character import LEVELS, TRAITS
 from prompts.files import PromptFileError
-from prompts.library import BUILT_IN, PromptLibrary
+from prompts.library import PromptLibrary
 from prompts.variables import fill
 
 PERSONA = "name: A\ndescription: b\nsystem: c\n"
 STRATEGY = "name: A\ndescription: b\n"
 TWO = "steps: [{name: one, instructions: x}, {name: two, instructions: 'y {one}'}]\ninstructions: 'z {two}'\n"
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    for name in ("personas", "strategies"):
-        shutil.copytree(BUILT_IN / name, tmp_path / name)
-    shutil.copy(BUILT_IN / "guidance.yaml", tmp_path)
-    return tmp_path
 
 
 def faults(folder: Path) -> tuple[str, ...]:

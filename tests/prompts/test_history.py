@@ -11,7 +11,7 @@ from prompts.files import PromptFileError
 from prompts.history import estimate_tokens, exchange_tokens, exchanges_in, kept_history, prompt_tokens, with_summary
 from prompts.library import PromptLibrary
 from prompts.records import PromptMessage
-from prompts.summary import build_summary_prompt, load_summary_instructions
+from prompts.summary import build_summary_prompt
 
 TURNS = [(f"question {n} " + "x" * 400, f"answer {n} " + "y" * 400) for n in range(20)]
 
@@ -103,7 +103,7 @@ def test_the_estimate_is_rather_too_high(text: str, least: int) -> None:
 
 
 def test_a_summary_is_made_from_the_old_one_and_as_many_turns_as_fit() -> None:
-    told = load_summary_instructions()
+    told = PromptLibrary.load().summary
     prompt, number = build_summary_prompt(told, "A dog.", TURNS, context_tokens=1200, count=estimate_tokens)
     assert 1 <= number < len(TURNS)
     system, asked = prompt.messages
@@ -118,7 +118,7 @@ def test_a_summary_is_made_from_the_old_one_and_as_many_turns_as_fit() -> None:
 
 
 def test_one_turn_that_is_longer_than_the_window_is_shortened() -> None:
-    told = load_summary_instructions()
+    told = PromptLibrary.load().summary
     giant = ("My dog died. " + "数" * 100_000, "I am so sorry. " + "x" * 100_000)
     prompt, number = build_summary_prompt(told, None, [giant, *TURNS], context_tokens=2048, count=estimate_tokens)
     assert number == 1
@@ -126,13 +126,18 @@ def test_one_turn_that_is_longer_than_the_window_is_shortened() -> None:
     assert prompt_tokens(prompt.messages, estimate_tokens) <= 2048 - told.max_tokens
 
 
-def test_a_folder_may_have_its_own_summary_file(tmp_path: Path) -> None:
-    assert load_summary_instructions(tmp_path) == load_summary_instructions()
-    (tmp_path / "summary.yaml").write_text("instructions: Sum up.\nmax_tokens: 32\n", encoding="utf-8")
-    assert load_summary_instructions(tmp_path).max_tokens == 32
-    (tmp_path / "summary.yaml").write_text("instrutions: Sum up.\n", encoding="utf-8")
+def test_a_folder_may_have_its_own_summary_file_and_edit_it(folder: Path) -> None:
+    library = PromptLibrary.load(folder)
+    assert library.summary == PromptLibrary.load().summary
+    file = folder / "summary.yaml"
+    file.write_text("instructions: Sum up.\nmax_tokens: 32\n", encoding="utf-8")
+    assert library.refresh()
+    assert library.summary.max_tokens == 32
+    file.write_text("instrutions: Sum up.\n", encoding="utf-8")
+    assert library.refresh()
+    assert library.summary.max_tokens == 32  # the last good one
     with pytest.raises(PromptFileError, match="Did you mean instructions"):
-        load_summary_instructions(tmp_path)
+        PromptLibrary.load(folder)
 
 
 def test_messages_of_other_kinds_are_not_taken_for_history() -> None:

@@ -73,6 +73,13 @@ def test_a_faulty_policy_is_refused_with_file_fault_and_next_step(tmp_path: Path
         assert word in str(caught.value)
 
 
+def test_all_faults_of_all_policies_are_found_at_once(tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text(HEAD + "kind: never\nbelow: 2\norder: x\n", encoding="utf-8")
+    with pytest.raises(PromptFileError) as caught:
+        read(tmp_path, CRITIQUE + "most_drafts: 10\nrewrite: '{draft}'\n")
+    assert len(caught.value.faults) == 5
+
+
 def test_never_stays_what_it_says(tmp_path: Path) -> None:
     with pytest.raises(PromptFileError, match="while the switch is off"):
         read(tmp_path, HEAD + "kind: best of n\n", "never")

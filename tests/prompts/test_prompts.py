@@ -1,13 +1,12 @@
 """The study's prompt to the letter, and prompt files that are refused when they are wrong."""
 
-import shutil
 from pathlib import Path
 
 import pytest
 
 from prompts.build import build_prompt
 from prompts.files import PromptFileError
-from prompts.library import BUILT_IN, PromptLibrary
+from prompts.library import PromptLibrary
 from prompts.records import PromptMessage
 
 STUDY = """You are an empathetic therapist. Provide a single thoughtful and supportive response to the patient.
@@ -21,14 +20,6 @@ SHARED = Path(__file__).parents[2].parent / "shared" / "study.md"
 @pytest.fixture(scope="module")
 def library() -> PromptLibrary:
     return PromptLibrary.load()
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    for name in ("personas", "strategies"):
-        shutil.copytree(BUILT_IN / name, tmp_path / name)
-    shutil.copy(BUILT_IN / "guidance.yaml", tmp_path)
-    return tmp_path
 
 
 @pytest.mark.parametrize("word", ["supportive listener", "guide", "therapist"])
