@@ -291,7 +291,7 @@ class SocketPage:
 
         def over() -> bool:
             names = [event.name for event in turn.events]
-            started = "task_start" in names and self.thread is not None
+            started = "task_start" in names and bool(self.thread)
             return started and not self.loading and "task_end" in names[names.index("task_start") :]
 
         await self.until(over, seconds)

@@ -43,7 +43,7 @@ async def ask(models: Models, spec: ModelSpec, prompt: Prompt = PROMPT) -> Outco
     return text, usage, None
 
 
-def message_to(services: Services, model: str, text: str = "I cannot sleep.", **changes: Any) -> TurnRequest:
+def message_to(services: Services, model: str, text: str = "I cannot sleep.", /, **changes: Any) -> TurnRequest:
     """A person's message, to be answered by this model; of a conversation of its own unless `changes` say otherwise."""
     return replace(
         TurnRequest(
