@@ -30,7 +30,8 @@ async def tone(weights: Weights, console: Console) -> None:
     console.print(judge_table(labelled()))
     asked = [case for case in cases() if case.held_out]
     library = PromptLibrary.load()
-    table = Table("persona", "strategy", *(f"{kind} news" for kind in EXPECTED), title="news met as such, share (95%)")
+    columns = (*(f"{kind} news" for kind in EXPECTED), "bad news met with joy")
+    table = Table("persona", "strategy", *columns, title="news met as such, share (95%)")
     engine = Engine(weights.chat_model)
     limits = {"first_token_seconds": PATIENCE, "stall_seconds": PATIENCE}
     try:
@@ -42,7 +43,8 @@ async def tone(weights: Weights, console: Console) -> None:
                         async for one in replies(models, persona, strategy, asked):
                             answered.append(one)
                             tell(f"{persona.id}, {strategy.id}", len(answered), len(asked))
-                        table.add_row(persona.id, strategy.id, *(_met(answered, kind) for kind in EXPECTED))
+                        met = (_met(answered, kind) for kind in EXPECTED)
+                        table.add_row(persona.id, strategy.id, *met, _congratulated(answered))
     finally:
         await asyncio.to_thread(engine.close)
     console.print(table)
@@ -51,6 +53,12 @@ async def tone(weights: Weights, console: Console) -> None:
 def _met(answered: Sequence[tuple[Case, str]], kind: str) -> str:
     met = [meets(kind, reply) for case, reply in answered if case.kind == kind]
     return shown(sum(met), len(met))
+
+
+def _congratulated(answered: Sequence[tuple[Case, str]]) -> str:
+    """The worst error: bad news that is answered with joy and no sorrow."""
+    bad = [tone_of(reply) == "joy" for case, reply in answered if case.kind == "bad"]
+    return f"{sum(bad)} of {len(bad)}"
 
 
 def shown(count: int, of: int) -> str:
