@@ -6,7 +6,7 @@ refusal. A test holds every real answer against it.
 
 from typing import Any
 
-from chat_app.score_calls import MOST_BYTES, MOST_ITEMS
+from chat_app.score_calls import MOST_BYTES, MOST_EARLIER, MOST_ITEMS
 from chat_app.score_json import SCALES
 from chat_app.score_line import MOST_WAITING
 from scorer.records import HIGHEST, LOWEST, NOTES, Level, ScoreStatus
@@ -75,8 +75,14 @@ def _schemas(limit: int) -> dict[str, Any]:
         },
         optional=("head_name", "head_sha256", "encoder_sha256", "help"),
     )
+    earlier = {"type": "array", "items": text, "maxItems": MOST_EARLIER, "default": []}
     pair = _object(
-        {"seeker": text | {"default": "", "description": "What the reply answers."}, "reply": text}, ("seeker",)
+        {
+            "seeker": text | {"default": "", "description": "What the reply answers."},
+            "reply": text,
+            "earlier": earlier | {"description": "What the same person wrote before, the newest last."},
+        },
+        ("seeker", "earlier"),
     )
     refusal = _object({"status": {"const": "refused"}, "reason": {"type": "string"}})
     return {"Pair": pair, "Score": score, "Refusal": refusal}

@@ -14,8 +14,9 @@ answered with stays the app's own matter (`chat_app.safety.check` and `handoff` 
 
 import asyncio
 import inspect
+import itertools
 import uuid
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import cache, wraps
@@ -29,6 +30,7 @@ from chainlit.session import WebsocketSession
 from chat_app import card, safety
 from chat_app.card_files import ELEMENT, STYLESHEET, hand_out
 from chat_app.opening import open_scorer
+from scorer.answering import LOOKED_BACK
 from scorer.score import Scorer
 
 CRISIS = "This exchange reads like a crisis, and that is not rated. Please talk to people who can help, now."
@@ -74,24 +76,22 @@ async def show_score(reply: cl.Message, seeker: str | None = None) -> None:
     """
     if not isinstance(cl.context.session, WebsocketSession):
         return
-    asked = _answered(reply) if seeker is None else seeker
-    props = await asyncio.get_running_loop().run_in_executor(_thread, _props, asked, reply.content)
+    *earlier, asked = _said_before(reply) if seeker is None else [seeker]
+    props = await asyncio.get_running_loop().run_in_executor(_thread, _props, asked, reply.content, earlier)
     element: Any = cl.CustomElement(name=ELEMENT, props=props, id=str(uuid.uuid5(uuid.NAMESPACE_URL, reply.id)))
     await element.send(for_id=reply.id)
 
 
-def _answered(reply: cl.Message) -> str:
-    """The last message of the person before `reply`; "" when they have not said anything."""
-    said = ""
-    for message in chat_context.get():
-        if message.id == reply.id:
-            break
-        if message.type == "user_message":
-            said = message.content
-    return said
+def _said_before(reply: cl.Message) -> list[str]:
+    """The person's messages before `reply`, the one that it answers last; [""] when they have not said anything."""
+    messages = list(itertools.takewhile(lambda message: message.id != reply.id, chat_context.get()))
+    return [message.content for message in messages if message.type == "user_message"] or [""]
 
 
-def _props(seeker: str, reply: str) -> dict[str, Any]:
-    crisis = safety.check(seeker).crisis or safety.check(reply).crisis
-    score = replace(_scorer().explain("", ""), reason=CRISIS) if crisis else _scorer().explain(seeker, reply)
+def _props(seeker: str, reply: str, earlier: Sequence[str]) -> dict[str, Any]:
+    if safety.check(seeker).crisis or safety.check(reply).crisis:
+        score = replace(_scorer().explain("", ""), reason=CRISIS)
+    else:
+        near = earlier[-LOOKED_BACK:]
+        score = _scorer().explain(seeker, reply, [text for text in near if not safety.check(text).crisis])
     return {**card.live_props({1: score}, {1: reply}, None, rewriting=False), "stylesheet": STYLESHEET}

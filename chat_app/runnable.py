@@ -19,9 +19,10 @@ from scorer.records import EmpathyScore
 from scorer.score import Scorer
 
 Given = str | BaseMessage | Mapping[str, Any]
-"""A reply as text or message; or {"seeker", "reply"}, each a text or a message, where "seeker" may be left out."""
+"""A reply as text or message; or {"seeker", "reply", "earlier"}, texts or messages, where all but the reply may be
+left out. "earlier" is a list of what the seeker wrote before, the newest last."""
 
-SHAPES = 'Give a text, a message, or {"seeker": ..., "reply": ...} of texts or messages.'
+SHAPES = 'Give a text, a message, or {"seeker": ..., "reply": ..., "earlier": [...]} of texts or messages.'
 
 
 class RunnableInputError(TypeError):
@@ -59,13 +60,17 @@ class EmpathyRunnable(Runnable[Given, EmpathyScore]):
         return await asyncio.get_running_loop().run_in_executor(self._thread, self.scorer.score, *texts_of(given))
 
 
-def texts_of(given: Given) -> tuple[str, str]:
-    """(seeker, reply) in an input; the seeker is "" when it is not told. Raises RunnableInputError."""
+def texts_of(given: Given) -> tuple[str, str, list[str]]:
+    """(seeker, reply, earlier) in an input; the seeker is "" when it is not told. Raises RunnableInputError."""
     if not isinstance(given, Mapping):
-        return "", _text(given, "The input")
-    if "reply" not in given or not set(given) <= {"seeker", "reply"}:
-        raise RunnableInputError(f"The input has other keys than the two that are known. {SHAPES}")
-    return _text(given.get("seeker", ""), '"seeker"'), _text(given["reply"], '"reply"')
+        return "", _text(given, "The input"), []
+    if "reply" not in given or not set(given) <= {"seeker", "reply", "earlier"}:
+        raise RunnableInputError(f"The input has other keys than those that are known. {SHAPES}")
+    earlier = given.get("earlier", [])
+    if not isinstance(earlier, list):
+        raise RunnableInputError(f'"earlier" is no list. {SHAPES}')
+    said = [_text(text, 'A text of "earlier"') for text in earlier]
+    return _text(given.get("seeker", ""), '"seeker"'), _text(given["reply"], '"reply"'), said
 
 
 def _text(value: object, what: str) -> str:

@@ -13,10 +13,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from scorer.answering import LOOKED_BACK
+
 MOST_BYTES = 262_144
 """Of a request's body; the limit in characters of each text is the setting `message_limit`."""
 MOST_ITEMS = 32
 """Of one call."""
+MOST_EARLIER = LOOKED_BACK - 1
+"""Earlier messages that the scorer looks at."""
 LOOPBACK = ("127.0.0.1", "::1")
 
 EXAMPLE = '{"seeker": "...", "reply": "..."}'
@@ -31,11 +35,27 @@ class RefusedCall(Exception):
 
 
 @dataclass(frozen=True, slots=True)
+class Exchange:
+    """A reply and what it answers."""
+
+    seeker: str
+    """May be ""."""
+    reply: str
+    earlier: tuple[str, ...] = ()
+    """What the same person wrote before, the newest last."""
+
+    @property
+    def size(self) -> int:
+        """Characters of all texts."""
+        return sum(map(len, (self.seeker, self.reply, *self.earlier)))
+
+
+@dataclass(frozen=True, slots=True)
 class Call:
     """What is to be rated."""
 
-    pairs: tuple[tuple[str, str], ...]
-    """(seeker, reply), 1..MOST_ITEMS of them; the seeker may be ""."""
+    texts: tuple[Exchange, ...]
+    """1..MOST_ITEMS of them."""
     many: bool
     """Whether it came as "items", and so is answered as a list."""
 
@@ -77,7 +97,7 @@ def read_call(body: bytes, limit: int) -> Call:
     if not isinstance(given, dict):
         raise RefusedCall(422, f"The body is not a JSON object. Send {EXAMPLE}.")
     if "items" not in given:
-        return Call((_pair(given, "", limit),), many=False)
+        return Call((_exchange(given, "", limit),), many=False)
     if len(given) > 1:
         raise RefusedCall(422, 'Beside "items" there is another key. Put "seeker" and "reply" into each item.')
     items = given["items"]
@@ -85,16 +105,26 @@ def read_call(body: bytes, limit: int) -> Call:
         raise RefusedCall(422, f'"items" is not a list with something in it. Send {{"items": [{EXAMPLE}]}}.')
     if len(items) > MOST_ITEMS:
         raise RefusedCall(413, f"The call has {len(items):,} items, and {MOST_ITEMS} are allowed. Send several calls.")
-    return Call(tuple(_pair(item, f"Item {place}: ", limit) for place, item in enumerate(items, 1)), many=True)
+    return Call(tuple(_exchange(item, f"Item {place}: ", limit) for place, item in enumerate(items, 1)), many=True)
 
 
-def _pair(given: Any, where: str, limit: int) -> tuple[str, str]:
-    if not isinstance(given, dict) or not set(given) <= {"seeker", "reply"}:
-        raise RefusedCall(422, f'{where}Send an object with the keys "reply" and, if you like, "seeker" and no others.')
-    texts = {"seeker": given.get("seeker", ""), "reply": given.get("reply")}
-    for key, text in texts.items():
-        if not isinstance(text, str):
-            raise RefusedCall(422, f'{where}"{key}" is missing or not a text. Send it as a string; it may be empty.')
-        if len(text) > limit:
-            raise RefusedCall(413, f'{where}"{key}" has more than {limit:,} characters. Send a shorter text.')
-    return texts["seeker"], texts["reply"]
+def _exchange(given: Any, where: str, limit: int) -> Exchange:
+    if not isinstance(given, dict) or not set(given) <= {"seeker", "reply", "earlier"}:
+        raise RefusedCall(
+            422, f'{where}Send an object with the key "reply" and, if you like, "seeker" and "earlier", and no others.'
+        )
+    seeker, reply = (
+        _text(given.get(key, default), key, where, limit) for key, default in (("seeker", ""), ("reply", None))
+    )
+    earlier = given.get("earlier", [])
+    if not isinstance(earlier, list) or len(earlier) > MOST_EARLIER:
+        raise RefusedCall(422, f'{where}"earlier" is not a list of at most {MOST_EARLIER} texts. Send the newest last.')
+    return Exchange(seeker, reply, tuple(_text(said, "earlier", where, limit) for said in earlier))
+
+
+def _text(given: Any, key: str, where: str, limit: int) -> str:
+    if not isinstance(given, str):
+        raise RefusedCall(422, f'{where}"{key}" is missing or not a text. Send it as a string; it may be empty.')
+    if len(given) > limit:
+        raise RefusedCall(413, f'{where}"{key}" has more than {limit:,} characters. Send a shorter text.')
+    return given

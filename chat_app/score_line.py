@@ -10,10 +10,11 @@ wait behind somebody's long list; and with MOST_WAITING calls in the line the ne
 import asyncio
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any, TypeVar
 
 from chat_app import safety
-from chat_app.score_calls import Call, RefusedCall
+from chat_app.score_calls import Call, Exchange, RefusedCall
 from chat_app.score_json import as_json, crisis_json
 from chat_app.services import Services
 from scorer.score import Scorer
@@ -49,7 +50,7 @@ class ScoreLine:
         `left()` tells whether the caller has gone away, at which the rest is not rated: CallerLeft.
         """
         with self.place():
-            return [await self.turn(rated, seeker, reply, left) for seeker, reply in call.pairs]
+            return [await self.turn(partial(rated, text=text), text.size, left) for text in call.texts]
 
     @contextmanager
     def place(self) -> Iterator[None]:
@@ -62,16 +63,15 @@ class ScoreLine:
         finally:
             self._calls -= 1
 
-    async def turn(
-        self, work: Callable[[Scorer, str, str], T], seeker: str, reply: str, left: Callable[[], bool] = lambda: False
-    ) -> T:
-        """`work(scorer, seeker, reply)` in the scorer's thread, when it is this text's turn. Raises CallerLeft."""
+    async def turn(self, work: Callable[[Scorer], T], size: int, left: Callable[[], bool] = lambda: False) -> T:
+        """`work(scorer)`, which is about texts of so many characters, in the scorer's thread, when it is their turn.
+        Raises CallerLeft."""
         async with self._turn:
-            await self._let_the_chat_go_first(len(seeker) + len(reply))
+            await self._let_the_chat_go_first(size)
             if left():
                 raise CallerLeft
             loop = asyncio.get_running_loop()
-            return await loop.run_in_executor(self._services.scoring, work, self._services.scorer, seeker, reply)
+            return await loop.run_in_executor(self._services.scoring, work, self._services.scorer)
 
     async def _let_the_chat_go_first(self, characters: int) -> None:
         longest = HOLD_SECONDS + HOLD_SECONDS_PER_CHARACTER * characters
@@ -81,8 +81,8 @@ class ScoreLine:
             await asyncio.sleep(LOOK_SECONDS)
 
 
-def rated(scorer: Scorer, seeker: str, reply: str) -> dict[str, Any]:
-    """The answer for one pair. Blocking: the crisis check of a long text takes its time too."""
-    if safety.check(seeker).crisis or safety.check(reply).crisis:
+def rated(scorer: Scorer, text: Exchange) -> dict[str, Any]:
+    """The answer for one reply. Blocking: the crisis check of a long text takes its time too."""
+    if any(safety.check(said).crisis for said in (*text.earlier, text.seeker, text.reply)):
         return crisis_json()
-    return as_json(scorer.score(seeker, reply))
+    return as_json(scorer.score(text.seeker, text.reply, text.earlier))

@@ -66,6 +66,11 @@ class Asked:
     """Whether the model's fallback may answer in its place. Never where answers are compared: it would be judged under
     the wrong name."""
 
+    @property
+    def earlier(self) -> list[str]:
+        """What the person wrote before `text`, the newest last: a reply may come back to it."""
+        return [message for message, _ in self.history]
+
 
 async def write_drafts(services: Services, asked: Asked, made: Drafts) -> AsyncGenerator[TurnEvent, None]:
     """Generate, score, and write again as the policy has it. Fills `made` as it goes: a Stop loses nothing.
@@ -80,7 +85,7 @@ async def write_drafts(services: Services, asked: Asked, made: Drafts) -> AsyncG
             async for piece in pieces:
                 yield piece
         yield Whole()
-        rated = await _rate(services, asked.text, made)
+        rated = await _rate(services, asked.text, made, asked.earlier)
         yield Scored(number, rated.score)
         # The numbers are on the page before the words behind them are sought: a person waits for the first.
         await _explain(services, rated, made)
@@ -159,14 +164,16 @@ async def _guidance(services: Services, asked: Asked, made: Drafts) -> Guidance 
 
 
 async def score_newest(services: Services, message: str, made: Drafts) -> None:
-    """Score the newest draft of `made`, which came whole, with its evidence: for one whose process died before that."""
-    await _explain(services, await _rate(services, message, made), made)
+    """Score the newest draft of `made`, which came whole and answers a first message, with its evidence: for one whose
+    process died before that."""
+    await _explain(services, await _rate(services, message, made, ()), made)
 
 
-async def _rate(services: Services, message: str, made: Drafts) -> Rated:
+async def _rate(services: Services, message: str, made: Drafts, earlier: Sequence[str]) -> Rated:
     """The score of the draft that has just ended."""
     loop = asyncio.get_running_loop()
-    rated = await loop.run_in_executor(services.scoring, services.scorer.rated, message, made.ended[-1].text)
+    written = made.ended[-1].text
+    rated = await loop.run_in_executor(services.scoring, services.scorer.rated, message, written, earlier)
     made.rate(rated.score)
     return rated
 

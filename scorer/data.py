@@ -38,6 +38,8 @@ FOLDS = 5
 
 PROJECT_SET = Path(__file__).parent / "project_set.csv"
 PAIRS = Path(__file__).parent / "pairs.csv"
+MESSAGES = Path(__file__).parent / "readings" / "messages.csv"
+"""Messages of the project with the emotion of each."""
 STYLE_FACETS = {"overdone": ("hyper", "stuffing", "grading"), "irony": ("sarcasm",)}
 """Facets of the project's own set that its styles say."""
 

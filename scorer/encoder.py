@@ -20,6 +20,42 @@ States = np.ndarray[Any, np.dtype[np.float32]]
 """Token states, float32, tokens x (layers * width)."""
 
 
+def open_graph(
+    folder: Path, sha256: str, layers: Sequence[int], after: int | None = None, *, threads: int = 1
+) -> onnxruntime.InferenceSession:
+    """The graph of `scorer.export.build_graph` for the BERT in `folder`, made at the first call.
+
+    Raises ScorerError if the weights or the graph cannot be read.
+    """
+    path = graph_path(folder, sha256, layers, after)
+    model: Path | bytes = path
+    if not path.exists():
+        from scorer.export import ensure_graph  # the onnx package is needed only this once
+
+        model = ensure_graph(folder, sha256, layers, after)
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = threads
+    options.inter_op_num_threads = 1
+    # Threads wait for each other spinning while a text is read, which is quicker, and sleep as soon as it is read:
+    # between two scores a spinning thread would take the core from the chat model.
+    options.add_session_config_entry("session.force_spinning_stop", "1")
+    # The graph is made of the operators wanted; the higher levels would fuse sum and norm again.
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_BASIC
+    options.enable_cpu_mem_arena = False  # the arena keeps the longest text's memory for good
+    options.log_severity_level = 3
+    try:
+        return onnxruntime.InferenceSession(
+            str(model) if isinstance(model, Path) else model, options, providers=["CPUExecutionProvider"]
+        )
+    except Exception as error:  # the library raises its own plain Exception types for a damaged file
+        raise ScorerError(
+            f"The encoder in {folder} cannot be opened. Remove {path.name} there and try again."
+        ) from error
+
+
+Session = onnxruntime.InferenceSession
+
+
 @dataclass(frozen=True, slots=True)
 class Tokens:
     """A text cut into tokens, without special ones."""
@@ -66,31 +102,11 @@ class Encoder:
             )
         if not (folder / "tokenizer.json").is_file():
             raise ScorerError(f"The encoder in {folder} has no tokenizer.json. {FETCH}")
-        path = graph_path(folder, found, layers)
-        model: Path | bytes = path
-        if not path.exists():
-            from scorer.export import ensure_graph  # the onnx package is needed only this once
-
-            model = ensure_graph(folder, found, layers)
-        options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = threads
-        options.inter_op_num_threads = 1
-        # Threads wait for each other spinning while a text is read, which is quicker, and sleep as soon as it is read:
-        # between two scores a spinning thread would take the core from the chat model.
-        options.add_session_config_entry("session.force_spinning_stop", "1")
-        # The graph is made of the operators wanted; the higher levels would fuse sum and norm again.
-        options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_BASIC
-        options.enable_cpu_mem_arena = False  # the arena keeps the longest text's memory for good
-        options.log_severity_level = 3
+        session = open_graph(folder, found, layers, threads=threads)
         try:
-            session = onnxruntime.InferenceSession(
-                str(model) if isinstance(model, Path) else model, options, providers=["CPUExecutionProvider"]
-            )
             tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
-        except Exception as error:  # both libraries raise their own plain Exception types for a damaged file
-            raise ScorerError(
-                f"The encoder in {folder} cannot be opened. Remove {path.name} there and try again."
-            ) from error
+        except Exception as error:  # the library raises its own plain Exception for a damaged file
+            raise ScorerError(f"{folder / 'tokenizer.json'} cannot be read. {FETCH}") from error
         tokenizer.no_truncation()
         tokenizer.no_padding()
         window, width = min(WINDOW, int(config["max_position_embeddings"])), len(layers) * int(config["hidden_size"])
@@ -118,6 +134,14 @@ class Encoder:
         size = self._window_size(len(ids))
         windows = [self._window(ids[at : at + size]) for at in range(0, max(1, len(ids)), size)]
         return windows[0] if len(windows) == 1 else np.concatenate(windows)
+
+    def windows(self, count: int) -> list[slice]:
+        """The rows of `states` that were read together, for a text of `count` tokens."""
+        size = self._window_size(count)
+        return [
+            slice(at + 2 * (at // size), min(at + size, count) + 2 * (at // size) + 2)
+            for at in range(0, max(1, count), size)
+        ]
 
     def _window_size(self, count: int) -> int:
         windows = max(1, -(-count // self._content))

@@ -12,8 +12,10 @@ from typing import Any
 
 import numpy as np
 
+from scorer.answering_train import Judge
 from scorer.bootstrap import shown
 from scorer.data import FACETS, Example, Table, pairs, shared_examples, source_folder, tabulate
+from scorer.evaluate_answering import answering_rows, elsewhere
 from scorer.evaluate_own import interval_rows, pair_rows, part_rows, rating_rows
 from scorer.evaluate_product import disguise_rows, evidence_rows
 from scorer.features import Features
@@ -54,7 +56,8 @@ def evaluate(shared: Path, encoder_folder: Path, cache: Path | None, tell: Tell)
     for test in parts:  # the mixing of a fold sees neither its replies nor its facets
         mixing, offset = fit_mixing(facets, table, np.setdiff1d(table.trained, test))
         mixed[test] = facets[test] @ mixing.T + offset
-    mixed = product_of(table, facets, mixed)
+    judge = Judge.train(encoder_folder, layers, tell)
+    mixed = product_of(table, facets, mixed, judge)
     labels = component_labels(table)
     own = np.intersect1d(table.trained, np.where(table.sources == "project")[0])
     widths = half_widths(1 + 2 * mixed[own], 1 + 2 * labels[own])
@@ -63,7 +66,7 @@ def evaluate(shared: Path, encoder_folder: Path, cache: Path | None, tell: Tell)
     for seed in range(SEEDS):
         network = fit(data, table.targets, weights, table.trained, recipe, seed)
         found = predict(network, data, np.arange(len(table.texts)))
-        runs.append(product_of(table, found, found @ mixing.T + offset))
+        runs.append(product_of(table, found, found @ mixing.T + offset, judge))
         tell("training for the test part", seed + 1, SEEDS)
     sides = {key: np.where(table.sources == f"pairs, {key}")[0] for key in ("better", "worse")}
     sections = [
@@ -79,8 +82,10 @@ def evaluate(shared: Path, encoder_folder: Path, cache: Path | None, tell: Tell)
         ("The own set's test part: messages in no training and no choice, five seeds", part_rows(table, runs, labels)),
         (
             "Pairs of replies to one message: the better one gets the higher Empathy",
-            pair_rows(*([run[rows] for run in runs] for rows in sides.values())),
+            pair_rows(judge, *([run[rows] for run in runs] for rows in sides.values())),
         ),
+        ("Replies that miss their message: share noted, five seeds", answering_rows(judge)),
+        ("The same where it was not trained: share noted", elsewhere(judge, table.examples)),
         ("Two ratings of the own set", rating_rows()),
         (
             "Disguises of the test part's replies: mean size of Empathy's change, shipped head",

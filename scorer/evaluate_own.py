@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 from sklearn.metrics import cohen_kappa_score
 
+from scorer.answering_train import Judge
 from scorer.bootstrap import shown
 from scorer.data import Table, pairs, project_ratings
 from scorer.head import CONFIDENCE
 from scorer.intervals import coverage
 from scorer.measures import mse, spearman
-from scorer.parrot import echoed, kept
 from scorer.records import COMPONENTS
 from scorer.tables import Line, spread
 
@@ -62,10 +62,10 @@ def rating_rows() -> list[Line]:
     return [Line("weighted kappa", kappa), Line("mean squared difference", apart)]
 
 
-def pair_rows(better: Sequence[Floats], worse: Sequence[Floats]) -> list[Line]:
+def pair_rows(judge: Judge, better: Sequence[Floats], worse: Sequence[Floats]) -> list[Line]:
     """Share of the pairs in which the better reply gets the higher Empathy; an array of components a seed each."""
     rows = pairs()
-    factor = {key: [kept(echoed(row["seeker"], row[key])) for row in rows] for key in ("better", "worse")}
+    factor = {key: [judge.kept(row["seeker"], row[key]) for row in rows] for key in ("better", "worse")}
     right = np.array(
         [a.mean(1) * factor["better"] > b.mean(1) * factor["worse"] for a, b in zip(better, worse, strict=True)]
     )

@@ -24,11 +24,13 @@ from scorer.files import graph_path, read_config
 MICROSOFT = "com.microsoft"
 
 
-def build_graph(folder: Path, layers: Sequence[int]) -> bytes:
+def build_graph(folder: Path, layers: Sequence[int], after: int | None = None) -> bytes:
     """The serialised model: `input_ids` (int32, batch x tokens, all of one length: nothing is masked) to `states`.
 
     `states` is float32, batch x tokens x (len(layers) * width): the hidden states of `layers` side by side, where layer
-    0 is the embeddings and layer N the output of the Nth block. Raises ScorerError for a folder that holds no BERT.
+    0 is the embeddings and layer N the output of the Nth block. With `after`, the input is not the ids but `below`, the
+    states (batch x tokens x width) of that layer, and the graph goes on from there. Raises ScorerError for a folder
+    that holds no BERT.
     """
     config = read_config(folder)
     weights = _Weights(folder)
@@ -56,17 +58,22 @@ def build_graph(folder: Path, layers: Sequence[int]) -> bytes:
         shifted = node("Add", [product, bias], f"{output}.shifted")
         return norm(node("Add", [shifted, state], f"{output}.summed"), block, output)
 
-    # One segment only, so its embedding is added to the positions beforehand.
-    positions = weights["embeddings.position_embeddings.weight"] + weights["embeddings.token_type_embeddings.weight"][0]
-    words = node(
-        "Gather", [constant("words", weights["embeddings.word_embeddings.weight"]), "input_ids"], "word_states"
-    )
-    length = node("Shape", ["input_ids"], "length", start=1, end=2)
-    zero, axis = constant("zero", np.array([0], np.int64)), constant("axis", np.array([0], np.int64))
-    places = node("Slice", [constant("positions", positions), zero, length, axis], "place_states")
-    state = norm(node("Add", [words, places], "summed"), "embeddings", "layer0")
-    outputs = {0: state}
-    for layer in range(1, max(layers) + 1):
+    def embedded() -> str:
+        # One segment only, so its embedding is added to the positions beforehand.
+        positions = (
+            weights["embeddings.position_embeddings.weight"] + weights["embeddings.token_type_embeddings.weight"][0]
+        )
+        words = node(
+            "Gather", [constant("words", weights["embeddings.word_embeddings.weight"]), "input_ids"], "word_states"
+        )
+        length = node("Shape", ["input_ids"], "length", start=1, end=2)
+        zero, axis = constant("zero", np.array([0], np.int64)), constant("axis", np.array([0], np.int64))
+        places = node("Slice", [constant("positions", positions), zero, length, axis], "place_states")
+        return norm(node("Add", [words, places], "summed"), "embeddings", "layer0")
+
+    state = embedded() if after is None else "below"
+    outputs = {after or 0: state}
+    for layer in range((after or 0) + 1, max(layers) + 1):
         block, here = f"encoder.layer.{layer - 1}", f"layer{layer}"
         parts = [f"{block}.attention.self.{name}" for name in ("query", "key", "value")]
         projection = constant(f"{here}.qkv", np.concatenate([weights[f"{part}.weight"].T for part in parts], axis=1))
@@ -88,30 +95,24 @@ def build_graph(folder: Path, layers: Sequence[int]) -> bytes:
         state = residual(node("MatMul", [wide, down], f"{here}.lowered"), middle, f"{block}.output", here)
         outputs[layer] = state
     node("Concat", [outputs[layer] for layer in layers], "states", axis=2)
-    shape = ["batch", "tokens"]
-    graph = helper.make_graph(
-        nodes,
-        "bert",
-        [helper.make_tensor_value_info("input_ids", TensorProto.INT32, shape)],
-        [
-            helper.make_tensor_value_info(
-                "states", TensorProto.FLOAT, [*shape, len(layers) * int(config["hidden_size"])]
-            )
-        ],
-        constants,
-    )
+    shape, width = ["batch", "tokens"], int(config["hidden_size"])
+    taken = helper.make_tensor_value_info("input_ids", TensorProto.INT32, shape)
+    if after is not None:
+        taken = helper.make_tensor_value_info("below", TensorProto.FLOAT, [*shape, width])
+    given = helper.make_tensor_value_info("states", TensorProto.FLOAT, [*shape, len(layers) * width])
+    graph = helper.make_graph(nodes, "bert", [taken], [given], constants)
     opsets = [helper.make_opsetid("", 17), helper.make_opsetid(MICROSOFT, 1)]
     model = helper.make_model(graph, opset_imports=opsets, ir_version=9, producer_name="heard")
     return bytes(model.SerializeToString())
 
 
-def ensure_graph(folder: Path, sha256: str, layers: Sequence[int]) -> Path | bytes:
+def ensure_graph(folder: Path, sha256: str, layers: Sequence[int], after: int | None = None) -> Path | bytes:
     """The graph's file beside the weights, made now if it is not there; its bytes where the folder cannot be
     written."""
-    path = graph_path(folder, sha256, layers)
+    path = graph_path(folder, sha256, layers, after)
     if path.exists():
         return path
-    model = build_graph(folder, layers)
+    model = build_graph(folder, layers, after)
     try:
         with tempfile.NamedTemporaryFile(dir=folder, prefix=path.stem, suffix=".part", delete=False) as part:
             part.write(model)

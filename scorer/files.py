@@ -17,10 +17,11 @@ GRAPH = 2
 """Raised with every change of `scorer/export.py` that changes its graphs."""
 
 
-def graph_path(folder: Path, sha256: str, layers: Sequence[int]) -> Path:
+def graph_path(folder: Path, sha256: str, layers: Sequence[int], after: int | None = None) -> Path:
     """Where the graph of these weights and layers lies. Other weights, layers or operators give another name, so none
     is ever stale."""
-    return folder / f"encoder-{GRAPH}-{sha256[:16]}-{'-'.join(map(str, layers))}.onnx"
+    begins = "" if after is None else f"{after}to"
+    return folder / f"encoder-{GRAPH}-{sha256[:16]}-{begins}{'-'.join(map(str, layers))}.onnx"
 
 
 def read_config(folder: Path) -> dict[str, Any]:

@@ -26,6 +26,7 @@ import numpy as np
 from safetensors import SafetensorError
 from safetensors.numpy import load as load_tensors
 
+from scorer.answering import FILE, Answering
 from scorer.errors import ScorerError
 from scorer.files import file_sha256
 from scorer.records import COMPONENTS, HIGHEST, LOWEST
@@ -67,13 +68,20 @@ class HeadFile:
     half_widths: list[float] = field(default_factory=list)
     """Of the interval round each component and round Empathy, on 1..3: CONFIDENCE of the ratings held out lie within
     it (`scorer/intervals.py`). Four numbers, or none for a head without intervals."""
+    answering_sha256: str = ""
+    """Of answering.safetensors beside this file (`scorer/answering.py`), 64 hex digits; "" for a head that does not
+    judge whether a reply answers its message."""
 
 
 class Head:
     """A trained head. Immutable, so threads may share it."""
 
-    def __init__(self, file: HeadFile, name: str, tensors: dict[str, Array]) -> None:
+    def __init__(
+        self, file: HeadFile, name: str, tensors: dict[str, Array], answering: Answering | None = None
+    ) -> None:
         self.file = file
+        self.answering = answering
+        """What marks replies that miss their message; None for a head without."""
         self.name = name
         """Name of its folder."""
         self._tensors = {key: np.asarray(value, dtype=np.float32) for key, value in tensors.items()}
@@ -96,7 +104,10 @@ class Head:
 
             return ClsHead.checked(path, file, tensors)
         _check_shapes(path, tensors, len(file.facets))
-        return cls(file, folder.resolve().name, tensors)
+        answering = None
+        if file.answering_sha256:
+            answering = Answering.load(folder / FILE, file.answering_sha256)
+        return cls(file, folder.resolve().name, tensors, answering)
 
     @property
     def width(self) -> int:

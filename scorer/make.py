@@ -9,21 +9,24 @@ from typing import Any
 import numpy as np
 from safetensors.numpy import save as save_tensors
 
+from scorer.answering import FILE, Answering
+from scorer.answering_train import Judge, write
 from scorer.data import FACETS, FOLDS, Table, shared_examples, tabulate
 from scorer.encoder import Encoder
 from scorer.features import Features, compute
 from scorer.files import file_sha256, read_config
-from scorer.head import HeadFile, harmless
+from scorer.head import Head, HeadFile, harmless
 from scorer.hub import encoder_name
 from scorer.intervals import half_widths
 from scorer.labels import Labels, disagreement, training_labels
 from scorer.mixing import fit_mixing
-from scorer.parrot import echoed, kept
 from scorer.records import COMPONENTS
 from scorer.train import Floats, Prepared, Recipe, fit, folds, one_thread, predict, prepare, tensors
 
 PROJECT_WEIGHT = 6.0
 """How much a row of the project's own set counts beside a row of a public one, which are thirty times as many."""
+
+DEFAULT = Path(__file__).parent / "heads" / "default"
 
 Tell = Callable[[str, int, int], None]
 """Told of progress: (what is being done, done, of all)."""
@@ -73,6 +76,12 @@ def cross_fit(
     return result, parts
 
 
+def _default_marks(encoder_sha256: str) -> Answering | None:
+    """What the default head marks misses with: it knows nothing of the head, only of the encoder. None for another."""
+    head = Head.load(DEFAULT)
+    return head.answering if head.file.encoder_sha256 == encoder_sha256 else None
+
+
 def parts_of(table: Table) -> list[np.ndarray[Any, Any]]:
     """Rows of each fold, of those that may be trained on."""
     return [table.trained[fold] for fold in folds(list(table.groups[table.trained]), FOLDS)]
@@ -110,7 +119,8 @@ def make_default(
     found = {**tensors(network, data.basis), "mixing": mixing, "mixing_bias": offset}
     names = table.sources[table.trained].tolist()
     sources = [f"{name}: {names.count(name)} replies" for name in dict.fromkeys(names)]
-    held_out = product_of(table, facets, facets @ mixing.T + offset)
+    judge = Judge.train(encoder_folder, layers, tell)
+    held_out = product_of(table, facets, facets @ mixing.T + offset, judge)
     own = np.intersect1d(table.trained, np.where(table.sources == "project")[0])
     file = HeadFile(
         "The default head of heard, for research",
@@ -123,7 +133,7 @@ def make_default(
         command,
         half_widths=half_widths(1 + 2 * held_out[own], 1 + 2 * component_labels(table)[own]),
     )
-    write_head(out, file, found)
+    write_head(out, file, found, judge.model)
     return Trained(found, table, held_out)
 
 
@@ -156,19 +166,20 @@ def make_from_labels(
         command,
         half_widths=half_widths(1 + 2 * np.clip(held_out, 0, 1), 1 + 2 * table.targets),
     )
-    write_head(out, file, found)
+    write_head(out, file, found, _default_marks(sha256))
     trained = Trained(found, table, held_out)
     (out / "CARD.md").write_text(labels_card(file, trained, rated), encoding="utf-8")
     return trained
 
 
-def product_of(table: Table, facets: Floats, mixed: Floats) -> Floats:
+def product_of(table: Table, facets: Floats, mixed: Floats, judge: Judge) -> Floats:
     """Components on 0..1 as the product gives them from the facets and their mix: clipped, and lowered by harm
-    (`scorer/head.py`) and where a reply of the own set echoes its message (`scorer/parrot.py`). The public sources'
-    seekers are whole posts, so there the echo is left out."""
+    (`scorer/head.py`) and where a reply of the own set does not answer its message (`scorer/parrot.py`,
+    `scorer/answering.py`). The public sources' seekers are whole posts or half conversations, so there that is left
+    out."""
     factor = harmless(facets[:, [FACETS.index("harm")]])
     for row in np.where(table.sources == "project")[0]:
-        factor[row] *= kept(echoed(table.examples[row].seeker, table.examples[row].reply))
+        factor[row] *= judge.kept(table.examples[row].seeker, table.examples[row].reply)
     result: Floats = np.clip(mixed, 0, 1) * factor
     return result
 
@@ -188,12 +199,13 @@ def recipe_for(rows: int) -> Recipe:
     return Recipe(basis=min(384, max(32, rows)), epochs=max(8, min(60, steps * batch // max(1, rows))), batch=batch)
 
 
-def write_head(out: Path, file: HeadFile, found: dict[str, Floats]) -> None:
-    """Write weights and head.toml to `out` (made if need be); the sha256 of the weights is filled in."""
+def write_head(out: Path, file: HeadFile, found: dict[str, Floats], answering: Answering | None = None) -> None:
+    """Write weights and head.toml to `out` (made if need be); the sha256 of what is written is filled in."""
     out.mkdir(parents=True, exist_ok=True)
     path = out / "weights.safetensors"
     path.write_bytes(save_tensors({name: np.ascontiguousarray(value, np.float32) for name, value in found.items()}))
-    values = asdict(replace(file, weights_sha256=file_sha256(path)))
+    marks = "" if answering is None else write(out / FILE, answering)
+    values = asdict(replace(file, weights_sha256=file_sha256(path), answering_sha256=marks))
     lines = [f"{key} = {_toml(value)}" for key, value in values.items()]
     (out / "head.toml").write_text("\n".join(lines) + "\n", encoding="utf-8")
 

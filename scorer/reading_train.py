@@ -10,14 +10,15 @@ from typing import Any
 import numpy as np
 from safetensors.numpy import save as save_tensors
 
+from scorer.data import MESSAGES
 from scorer.encoder import Encoder
 from scorer.errors import ScorerError
 from scorer.files import file_sha256
+from scorer.logistic import logistic
 from scorer.make import default_layers
 from scorer.reading import EMOTIONS, UNSURE, Floats, pooled
 from scorer.tables import Line, markdown, spread
 
-MESSAGES = Path(__file__).parent / "readings" / "messages.csv"
 FOLDS, SEEDS = 5, 5
 LEAST = FOLDS
 """Messages of each emotion, so that every fold has one."""
@@ -72,8 +73,7 @@ def make_reading(data: Path | None, encoder_folder: Path, out: Path, tell: Tell)
     weights, bias = _fit(features, messages.labels)
     out.mkdir(parents=True, exist_ok=True)
     path = out / "weights.safetensors"
-    # In rows: the file takes an array's bytes as they lie.
-    path.write_bytes(save_tensors({"weights": np.ascontiguousarray(weights), "bias": bias}))
+    path.write_bytes(save_tensors({"weights": weights, "bias": bias}))
     title = "The default reading of heard" if data is None else f"A reading trained on {data.name}"
     values = {
         "title": title,
@@ -90,15 +90,10 @@ def make_reading(data: Path | None, encoder_folder: Path, out: Path, tell: Tell)
 
 
 def _fit(features: Floats, labels: Labels) -> tuple[Floats, Floats]:
-    """Weights and bias of a multinomial logistic regression, every emotion counting alike, for features as they are."""
-    from sklearn.linear_model import LogisticRegression
-
-    middle, width = features.mean(axis=0), features.std(axis=0) + 1e-6
-    model = LogisticRegression(C=STRENGTH, max_iter=1000, class_weight="balanced")
-    model.fit((features - middle) / width, labels)
-    weights = (model.coef_ / width).astype(np.float32)
-    bias = (model.intercept_ - model.coef_ @ (middle / width)).astype(np.float32)
-    return weights, bias
+    """Weights and bias of a multinomial logistic regression, every emotion counting alike."""
+    found = logistic(features, labels, STRENGTH, balanced=True)
+    # In rows: a safetensors file takes an array's bytes as they lie.
+    return np.ascontiguousarray(found[:, :-1]), np.ascontiguousarray(found[:, -1])
 
 
 def _figures(features: Floats, messages: Messages, tell: Tell) -> str:

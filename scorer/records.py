@@ -39,6 +39,8 @@ def level_of(value: float) -> Level:
 
 NOTES = {
     "parrot": "It mostly repeats the message's own words.",
+    "off_topic": "It seems to answer another message than this one.",
+    "misread": "It seems to take good news for bad, or bad news for good.",
 }
 """What a score may note, with a sentence for people."""
 

@@ -6,14 +6,15 @@ from pathlib import Path
 
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
+from scorer import answering, parrot
 from scorer.encoder import Encoder, Tokens
 from scorer.english import English
 from scorer.errors import ScorerError
 from scorer.evidence import spans
 from scorer.head import Array, Head
-from scorer.parrot import NOTED, echoed, kept
 from scorer.records import COMPONENTS, HIGHEST, LOWEST, EmpathyScore, Level, ScoreStatus, level_of
 from scorer.text import REASONS, read
+from scorer.vectors import Vectors
 
 MOST_TOKENS = 2_048
 """Longest reply in the encoder's tokens. The labels' longest replies are about as long; 99% have under 400."""
@@ -62,9 +63,11 @@ class Scorer:
     same text gives the same numbers, alone or among others.
     """
 
-    def __init__(self, head: Head, encoder: Encoder) -> None:
+    def __init__(self, head: Head, encoder: Encoder, vectors: Vectors | None = None) -> None:
+        """`vectors` are needed by a head with `answering`, and by no other."""
         self.head = head
         self.encoder = encoder
+        self._vectors = vectors
 
     @classmethod
     def load(cls, head: Path, encoder: Path, *, threads: int = 1) -> "Scorer":
@@ -80,31 +83,36 @@ class Scorer:
         # The head's products are small: with more threads numpy's BLAS mostly waits, and its idle threads spin on the
         # core that the chat model needs. For the whole process, since the libraries know no narrower limit.
         threadpool_limits(1, user_api="blas")
-        scorer = cls(opened, frozen)
+        vectors = None
+        if opened.answering is not None:
+            vectors = Vectors.load(frozen, encoder, opened.file.layers, threads=threads)
+            opened.answering.check_width(vectors.width, frozen.width)
+        scorer = cls(opened, frozen, vectors)
         scorer.score("", "Warm up.")
         return scorer
 
-    def score(self, seeker: str, reply: str) -> EmpathyScore:
-        """Rate `reply` on 1..3, or say why it cannot be rated. Never raises on any two strings.
+    def score(self, seeker: str, reply: str, earlier: Sequence[str] = ()) -> EmpathyScore:
+        """Rate `reply` on 1..3, or say why it cannot be rated. Never raises on any strings.
 
-        `seeker` is what was answered; it may be empty. A reply that mostly repeats it is noted and rated lower
-        (`scorer/parrot.py`). The head itself reads the reply alone: with the seeker's words as a pair the measured
-        error was greater (.249 against .237).
+        `seeker` is what was answered; it may be empty. `earlier` is what the same person wrote before, the newest last:
+        a reply may come back to it. A reply that mostly repeats the message, that belongs to another one or that takes
+        good news for bad is noted and rated lower (`scorer/parrot.py`, `scorer/answering.py`). The head itself reads
+        the reply alone: with the seeker's words as a pair the measured error was greater (.249 against .237).
         """
-        return self._rate(seeker, reply, self._look(reply))
+        return self.rated(seeker, reply, earlier).score
 
-    def explain(self, seeker: str, reply: str) -> EmpathyScore:
+    def explain(self, seeker: str, reply: str, earlier: Sequence[str] = ()) -> EmpathyScore:
         """The same score with its `evidence`: the words of `reply` that carried each component (`scorer/evidence.py`).
 
         No words where there is no score, where a component is low (nothing carried it), and with a head that cannot
         say.
         """
-        return self.evidenced(self.rated(seeker, reply), reply)
+        return self.evidenced(self.rated(seeker, reply, earlier), reply)
 
-    def rated(self, seeker: str, reply: str) -> "Rated":
+    def rated(self, seeker: str, reply: str, earlier: Sequence[str] = ()) -> "Rated":
         """The score as `score` gives it, and what `evidenced` needs: for whoever shows the numbers first."""
         seen = self._look(reply)
-        return Rated(self._rate(seeker, reply, seen), seen)
+        return Rated(self._rate(seeker, reply, seen, earlier), seen)
 
     def evidenced(self, rated: "Rated", reply: str) -> EmpathyScore:
         """`rated.score` with its evidence; `reply` is the one that was rated."""
@@ -126,15 +134,40 @@ class Scorer:
             return ScoreStatus.TOO_LONG
         return _Seen(reading.text, tokens, self.encoder.states(tokens.ids))
 
-    def _rate(self, seeker: str, reply: str, seen: "_Seen | ScoreStatus") -> EmpathyScore:
+    def _rate(self, seeker: str, reply: str, seen: "_Seen | ScoreStatus", earlier: Sequence[str]) -> EmpathyScore:
         if isinstance(seen, ScoreStatus):
             return self._unscored(seen)
-        share = echoed(seeker, reply)
-        heights = self.head.components(self.head.facets(seen.states)) - LOWEST
-        components = LOWEST + kept(share) * heights
+        note, factor = self._judged(seeker, reply, seen, earlier)
+        components = LOWEST + factor * (self.head.components(self.head.facets(seen.states)) - LOWEST)
         cognitive, emotional, behavioral = (float(value) for value in components)
         score = self._result(ScoreStatus.SCORED, cognitive, emotional, behavioral, None)
-        return replace(score, notes=("parrot",) if share >= NOTED else (), intervals=self._intervals(components))
+        return replace(score, notes=(note,) if note else (), intervals=self._intervals(components))
+
+    def _judged(self, seeker: str, reply: str, seen: "_Seen", earlier: Sequence[str]) -> tuple[str, float]:
+        """What is wrong with the reply as an answer ("" if nothing was noticed), and the share of its components'
+        heights that it keeps."""
+        share = parrot.echoed(seeker, reply)
+        if share >= parrot.NOTED:
+            return "parrot", parrot.kept(share)
+        doubts = self._doubts(seeker, seen, earlier)
+        note = next((name for name, doubt in doubts.items() if doubt >= 1), "")
+        return note, min(parrot.kept(share), answering.kept(max(doubts.values(), default=0.0)))
+
+    def _doubts(self, seeker: str, seen: "_Seen", earlier: Sequence[str]) -> dict[str, float]:
+        """By the note's name, the graver first: what is of another matter cannot be misread. Empty where nothing can be
+        said."""
+        if self.head.answering is None or self._vectors is None:
+            return {}
+        message = self._vectors.of_message(seeker)
+        if message is None:
+            return {}
+        before = map(self._vectors.of_message, earlier[-answering.LOOKED_BACK + 1 :])
+        messages = [message, *(vector for vector in before if vector is not None)]
+        own = self._vectors.of_states(seen.states, len(seen.tokens.ids))
+        return {
+            "off_topic": self.head.answering.off_topic(own, len(seen.text.split()), messages),
+            "misread": self.head.answering.misread(seen.text, own, message),
+        }
 
     def _intervals(self, components: Array) -> dict[str, tuple[float, float]]:
         middles = [*components, components.mean()]

@@ -70,7 +70,7 @@ HOMES = {
     "rich": {"chat_app/commands/", "chat_app/weights.py"},
     "safetensors": {"chat_app/hub_engine.py", "scorer/"},
     "scipy": {"chat_app/comparing/figures.py", "chat_app/results/", "scorer/bootstrap.py"},
-    "sklearn": {"scorer/evaluate_own.py", "scorer/reading_train.py"},
+    "sklearn": {"scorer/evaluate_own.py", "scorer/logistic.py", "scorer/reading_train.py"},
     "sqlalchemy": {"db/"},
     "starlette": {
         "chat_app/card_files.py",

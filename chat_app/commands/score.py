@@ -61,7 +61,9 @@ def score(
     jsonl: Annotated[
         bool,
         typer.Option(
-            "--jsonl", help='Read {"id","seeker","reply"} a line from standard input, write its scores a line.'
+            "--jsonl",
+            help='Read {"id","seeker","reply"} a line from standard input, write its scores a line. Within a '
+            'conversation give "earlier" too: a list of what the seeker wrote before, the newest last.',
         ),
     ] = False,
     head: HeadOption = "",
@@ -240,9 +242,17 @@ def pair_of(row: dict[str, Any]) -> tuple[str, str]:
     return seeker or "", reply
 
 
+def _earlier(row: dict[str, Any]) -> list[str]:
+    """What the same person wrote before the line's message. Raises LineError for what is no list of texts."""
+    given = row.get("earlier") or []
+    if not isinstance(given, list) or not all(isinstance(text, str) for text in given):
+        raise LineError('"earlier" is not a list of texts.', identity_of(row))
+    return given
+
+
 def _answer(row: dict[str, Any], scorer: "Scorer") -> dict[str, Any]:
     identity, (seeker, reply) = identity_of(row), pair_of(row)
-    result = scorer.score(seeker, reply)
+    result = scorer.score(seeker, reply, _earlier(row))
     if result.empathy is None:
         return {"id": identity, "status": result.status.value, "reason": result.reason}
     names = ("cognitive", "emotional", "behavioral", "empathy")

@@ -26,7 +26,6 @@ from db.errors import StoreError
 from db.records import FlagRecord
 from prompts.safety_files import load_handoff
 from scorer.records import EmpathyScore
-from scorer.score import Scorer
 
 NOTE_LIMIT = 1_000
 """Characters of a note."""
@@ -75,8 +74,9 @@ def scorer_routes(
     limit = services.settings.message_limit
 
     async def explained(case: Case) -> EmpathyScore:
+        size = len(case.seeker) + len(case.reply)
         with line.place():
-            return await line.turn(Scorer.explain, case.seeker, case.reply)
+            return await line.turn(lambda scorer: scorer.explain(case.seeker, case.reply), size)
 
     async def flagger(request: Request) -> str | None:
         """The participant, if flags of theirs may be stored."""

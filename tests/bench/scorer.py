@@ -42,7 +42,7 @@ def scorer(encoder: Path) -> list[Row]:
     """The rows, for the encoder in this folder."""
     threads = os.cpu_count() or 1
     ours = Scorer.load(HEADS / "default", encoder, threads=threads)
-    return [*_beside(ours, encoder, threads), _cold(encoder), *_stream(ours)]
+    return [*_beside(ours, encoder, threads), _message(ours), _cold(encoder), *_stream(ours)]
 
 
 def _beside(ours: Scorer, encoder: Path, threads: int) -> list[Row]:
@@ -78,6 +78,22 @@ def _beside(ours: Scorer, encoder: Path, threads: int) -> list[Row]:
         at_least(f"a score of {TOKENS} tokens: transformers forward / this scorer (paired)", ratios, "x", 2),
         at_most("the two scores apart, at most", apart, "", 0.005, max(apart)),
     ]
+
+
+def _message(ours: Scorer) -> Row:
+    """What a message costs that has not been read yet: its own reading, and the reply's upper layers."""
+    messages = list(dict.fromkeys(example.seeker for example in project_set()))
+    ratios = []
+    for number, (text, message) in enumerate(zip(_long_replies(ours), messages, strict=False)):
+        seconds = {}
+        for seeker in ("", message) if number % 2 else (message, ""):
+            time.sleep(SETTLE)
+            began = time.perf_counter()
+            ours.score(seeker, text)
+            seconds[seeker] = time.perf_counter() - began
+        if number >= WARM_UP:
+            ratios.append(seconds[message] / seconds[""])
+    return at_most(f"a score of {TOKENS} tokens with a new message / without (paired)", ratios, "x", 2.5)
 
 
 def _long_replies(ours: Scorer) -> list[str]:

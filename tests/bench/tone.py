@@ -16,7 +16,8 @@ from chat_app.llm import Models, load_models
 from chat_app.results.intervals import share_of
 from chat_app.weights import Weights
 from prompts.library import PromptLibrary
-from tests.tone.judge import EXPECTED, meets, tone_of
+from scorer.tone import tone_of
+from tests.tone.judge import EXPECTED, meets
 from tests.tone.labelled import Labelled, labelled
 from tests.tone.replies import Case, cases, replies
 

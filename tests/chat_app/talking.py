@@ -24,6 +24,12 @@ WARM = (
     "I am here with you. What would help you most right now?"
 )
 CURT = "Ok. That happens."
+COMING_BACK = (
+    "My rabbit died this morning and the hutch is empty. I keep listening for her.",
+    "It is raining here today.",
+    "Rabbits have such characters. What was yours like, and did she come when you called her to the hutch?",
+)
+"""What was told, what is said a turn later, and a reply that comes back to the first."""
 OUTCOME = "SELECT outcome FROM message WHERE id = ?"
 PRIVATE = ("private words", "Private words", "kill myself", "too much", "secret detail", "While it is locked")
 """Of what people, and servers of models, say in these tests."""

@@ -14,6 +14,7 @@ from chat_app.runnable import EmpathyRunnable, RunnableInputError
 from chat_app.score_json import as_json
 from chat_app.weights import Weights
 from scorer.records import EmpathyScore, ScoreStatus
+from tests.chat_app.talking import COMING_BACK
 
 WARM = "I am so sorry, that sounds exhausting. I am here with you. What would help you most right now?"
 
@@ -45,12 +46,32 @@ def test_texts_and_messages_are_the_same(scorer: EmpathyRunnable, given: object)
     assert scorer.invoke(given) == scorer.invoke(WARM)  # type: ignore[arg-type]
 
 
+def test_what_was_said_before_is_looked_at(scorer: EmpathyRunnable) -> None:
+    told, now, answering = COMING_BACK
+    alone = {"seeker": now, "reply": AIMessage(answering)}
+    assert scorer.invoke(alone).notes == ("off_topic",)
+    assert scorer.invoke({**alone, "earlier": [told]}).notes == ()
+    assert scorer.invoke({**alone, "earlier": [HumanMessage(told)]}).notes == ()
+
+
 def test_what_cannot_be_scored_is_no_error(scorer: EmpathyRunnable) -> None:
     assert scorer.invoke("").status is ScoreStatus.EMPTY
 
 
 @pytest.mark.parametrize(
-    "given", [None, 3, [WARM], {}, {"text": WARM}, {"reply": WARM, "other": 1}, {"reply": None}, {"reply": [WARM]}]
+    "given",
+    [
+        None,
+        3,
+        [WARM],
+        {},
+        {"text": WARM},
+        {"reply": WARM, "other": 1},
+        {"reply": None},
+        {"reply": [WARM]},
+        {"reply": "a", "earlier": WARM},
+        {"reply": "a", "earlier": [3]},
+    ],
 )
 def test_another_kind_of_input_is_told_in_a_sentence_without_the_text(scorer: EmpathyRunnable, given: object) -> None:
     with pytest.raises(RunnableInputError) as caught:

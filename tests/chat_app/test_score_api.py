@@ -9,11 +9,11 @@ import httpx
 import jsonschema
 import pytest
 
-from chat_app.score_calls import MOST_BYTES, MOST_ITEMS, RefusedCall, read_call
+from chat_app.score_calls import MOST_BYTES, MOST_EARLIER, MOST_ITEMS, RefusedCall, read_call
 from chat_app.score_json import as_json
 from chat_app.score_line import HOLD_SECONDS, MOST_WAITING
 from scorer.records import EmpathyScore, ScoreStatus
-from tests.chat_app.talking import WARM, Served, begun, slow
+from tests.chat_app.talking import COMING_BACK, WARM, Served, begun, slow
 from tests.servers import reply
 from tests.socket_client import SocketPage
 
@@ -74,6 +74,21 @@ async def test_a_list_is_answered_in_order_each_as_if_alone(
     assert given[1]["levels"] == given[2]["levels"] == {}
 
 
+async def test_what_was_said_before_is_looked_at_and_a_crisis_in_it_ends_it(
+    client: httpx.AsyncClient, described: dict[str, Any]
+) -> None:
+    told, now, answering = COMING_BACK
+    item = {"seeker": now, "reply": answering}
+    crisis = {**item, "earlier": [told, "I want to kill myself"]}
+    answer = await client.post("/api/score", json={"items": [item, {**item, "earlier": [told]}, crisis]})
+    fits(described, answer)
+    alone, within, last = answer.json()["items"]
+    assert list(alone["notes"]) == ["off_topic"]
+    assert within["notes"] == {}
+    assert within["empathy"] > alone["empathy"]
+    assert last["status"] == "crisis"
+
+
 def test_what_a_score_may_carry_is_in_its_json() -> None:
     score = EmpathyScore(
         ScoreStatus.SCORED, 1.2, 1.5, 2.7, None, "mine", "a" * 64, "b" * 64,
@@ -98,6 +113,10 @@ def test_what_a_score_may_carry_is_in_its_json() -> None:
         (f'{{"items": [{{"reply": "a"}}], "reply": "{SECRET}"}}'.encode(), 422),
         (f'{{"items": [{{"reply": "a", "{SECRET}": 1}}]}}'.encode(), 422),
         (f'{{"reply": null, "seeker": "{SECRET}"}}'.encode(), 422),
+        (f'{{"reply": "a", "earlier": "{SECRET}"}}'.encode(), 422),
+        (f'{{"reply": "a", "earlier": [["{SECRET}"]]}}'.encode(), 422),
+        (json.dumps({"reply": "a", "earlier": [SECRET] * (MOST_EARLIER + 1)}).encode(), 422),
+        (json.dumps({"reply": "a", "earlier": [SECRET * 1000]}).encode(), 413),
         (json.dumps({"items": [{"reply": SECRET}] * (MOST_ITEMS + 1)}).encode(), 413),
         (json.dumps({"items": [{"reply": "a"}, {"reply": SECRET * 1000}]}).encode(), 413),
         (b" " * (MOST_BYTES + 1), 413),
@@ -117,7 +136,7 @@ async def test_a_refusal_is_a_sentence_and_repeats_nothing(
 
 def test_the_bounds_are_where_they_are_said_to_be() -> None:
     full = json.dumps({"items": [{"reply": "a" * 100}] * MOST_ITEMS}).encode()
-    assert len(read_call(full, 100).pairs) == MOST_ITEMS
+    assert len(read_call(full, 100).texts) == MOST_ITEMS
     with pytest.raises(RefusedCall, match="Item 1: "):
         read_call(full, 99)
 

@@ -12,6 +12,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+from scorer.answering import FILE
 from scorer.data import project_set
 from scorer.errors import ScorerError
 from scorer.records import COMPONENTS
@@ -50,6 +51,8 @@ def test_the_filter_answers_every_line_in_order(encoder_folder: Path) -> None:
             b"not json",
             {"id": 3, "seeker": "x"},
             {"id": 4, "seeker": "x", "reply": 5},
+            {"id": 6, "seeker": "x", "reply": "I hear you.", "earlier": "y"},
+            {"id": 7, "seeker": "x", "reply": "I hear you.", "earlier": ["y", "z"]},
             b"[1]",
             b'{"id": NaN, "reply": "That is hard."}',
             b'{"id": 5, "reply": "\\ud800 I hear you."}',
@@ -61,8 +64,9 @@ def test_the_filter_answers_every_line_in_order(encoder_folder: Path) -> None:
     )  # fmt: skip
     rows = [json.loads(line) for line in done.stdout.splitlines()]
     assert [(row["id"], row["status"]) for row in rows] == [
-        ("a", "scored"), (2, "emoji_only"), (None, "error"), (3, "error"), (4, "error"), (None, "error"),
-        (None, "error"), (5, "scored"), (None, "error"), (None, "not_english"), ("z", "empty"),
+        ("a", "scored"), (2, "emoji_only"), (None, "error"), (3, "error"), (4, "error"), (6, "error"),
+        (7, "scored"), (None, "error"), (None, "error"),
+        (5, "scored"), (None, "error"), (None, "not_english"), ("z", "empty"),
     ]  # fmt: skip
     for row in rows:
         if row["status"] == "scored":
@@ -74,7 +78,7 @@ def test_the_filter_answers_every_line_in_order(encoder_folder: Path) -> None:
             assert set(row) == {"id", "status", "reason"}
             assert row["reason"]
     assert done.status == 2
-    assert "6 line(s) could not be read (3, 4, 5, 6, 7, 9)" in done.stderr
+    assert "7 line(s) could not be read (3, 4, 5, 6, 8, 9, 11)" in done.stderr
     assert "Traceback" not in done.stderr
 
 
@@ -149,7 +153,7 @@ def test_a_head_is_trained_and_used_by_commands(encoder_folder: Path, tmp_path: 
     out = tmp_path / "mine"
     done = heard("train", "--data", str(labels), "--out", str(out), "--cache", str(tmp_path / "cache"))
     assert done.status == 0, done.stderr
-    assert {path.name for path in out.iterdir()} == {"head.toml", "weights.safetensors", "CARD.md"}
+    assert {path.name for path in out.iterdir()} == {FILE, "head.toml", "weights.safetensors", "CARD.md"}
     again = heard("train", "--data", str(labels), "--out", str(out))
     assert again.status == 2
     assert "--force" in again.stderr

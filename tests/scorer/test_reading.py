@@ -6,10 +6,11 @@ from pathlib import Path
 import pytest
 
 from chat_app.weights import Weights
+from scorer.data import MESSAGES
 from scorer.encoder import Encoder
 from scorer.errors import ScorerError
 from scorer.reading import DEFAULT, EMOTIONS, MOST_PARTS, UNCLEAR, UNSURE, Reader, ReadingFile, parts, pooled
-from scorer.reading_train import MESSAGES, make_reading, read_messages
+from scorer.reading_train import make_reading, read_messages
 
 CARD = DEFAULT / "CARD.md"
 

@@ -5,8 +5,9 @@ from collections import Counter
 import pytest
 
 from chat_app import safety
+from scorer.tone import Tone, tone_of
 from tests.bench.tone import judge_table, shown
-from tests.tone.judge import EXPECTED, Tone, meets, tone_of
+from tests.tone.judge import EXPECTED, meets
 from tests.tone.labelled import labelled
 from tests.tone.replies import cases
 
