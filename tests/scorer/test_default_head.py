@@ -91,7 +91,7 @@ def test_the_default_head_is_made_and_measured_from_the_sources(
     told: set[str] = set()
     cache = tmp_path / "cache"
     trained = make_default(shared, encoder_folder, tmp_path / "new", cache, lambda what, *_: told.add(what), "x")
-    assert told == {"reading the replies", "training on five folds"}
+    assert told == {"reading the replies", "training on five folds", "reading messages and their replies"}
     assert trained.held_out.shape == (len(trained.table.texts), 3)
     scorer = Scorer.load(tmp_path / "new", encoder_folder)
     better = scorer.score("", "I'm so sorry, that must hurt so much. What happened?").empathy
