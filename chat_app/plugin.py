@@ -92,6 +92,6 @@ def _props(seeker: str, reply: str, earlier: Sequence[str]) -> dict[str, Any]:
     if safety.check(seeker).crisis or safety.check(reply).crisis:
         score = replace(_scorer().explain("", ""), reason=CRISIS)
     else:
-        near = earlier[-LOOKED_BACK:]
-        score = _scorer().explain(seeker, reply, [text for text in near if not safety.check(text).crisis])
+        told = [text for text in earlier[-LOOKED_BACK + 1 :] if not safety.check(text).crisis]
+        score = _scorer().explain(seeker, reply, told)
     return {**card.live_props({1: score}, {1: reply}, None, rewriting=False), "stylesheet": STYLESHEET}

@@ -113,9 +113,8 @@ def _exchange(given: Any, where: str, limit: int) -> Exchange:
         raise RefusedCall(
             422, f'{where}Send an object with the key "reply" and, if you like, "seeker" and "earlier", and no others.'
         )
-    seeker, reply = (
-        _text(given.get(key, default), key, where, limit) for key, default in (("seeker", ""), ("reply", None))
-    )
+    seeker = _text(given.get("seeker", ""), "seeker", where, limit)
+    reply = _text(given.get("reply"), "reply", where, limit)
     earlier = given.get("earlier", [])
     if not isinstance(earlier, list) or len(earlier) > MOST_EARLIER:
         raise RefusedCall(422, f'{where}"earlier" is not a list of at most {MOST_EARLIER} texts. Send the newest last.')

@@ -7,26 +7,28 @@ answer, of a bank of other people's messages b_j, and of a bank of replies g_k t
             +  w_4 log(words of the reply)  +  w_0
 
 A reply that is much liker to other messages than to its own, and about something, belongs elsewhere. Without the second
-bank a quarter of all general kind words to messages of a few words were marked.
+bank general kind words to a message of few words are taken for strays.
 
 *Misread.* A linear outlook a = v . m + v_0 on the message's vectors in all layers (above 0: good news) and what the
 reply's phrases take it for (`scorer/tone.py`): joy where the outlook is bad, or sorrow where it is good, unless the
 reply takes up what the message says. Finer misreadings (the wrong person, anger for shame) are not seen.
 
-Both doubts are scaled by what is in order, held out, so that at 1 about a hundredth of the replies that do answer is
+Both doubts are scaled by what is in order, held out, so that at 1 one or two of a hundred replies that do answer are
 noted by each. Between 0 and 1 the score sinks in a line. Trained by `scorer/answering_train.py`.
 """
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from safetensors import SafetensorError
 from safetensors.numpy import load as load_tensors
+from safetensors.numpy import save as save_tensors
 
+from scorer import parrot
 from scorer.errors import ScorerError
 from scorer.files import file_sha256
 from scorer.tone import leaning
@@ -39,23 +41,23 @@ AGAIN = "Restore it beside head.toml, or train again."
 NEAREST = 3
 """Texts of a bank that are looked at."""
 LOOKED_BACK = 5
-"""Messages of a conversation that a reply may answer, the newest included. In ESConv's conversations replies are taken
-for strays in 8% of turns if only the newest counts, and in 1% with five (`heard evaluate`)."""
+"""Messages of a conversation that a reply may answer, the newest included: where only the newest counts, replies that
+come back to an earlier one are taken for strays (ESConv's row in the head's card)."""
 LEAST = 0.7
 """What a reply noted by either mark keeps of its components' heights. So much, because a good reply is marked now and
-then: on the own set's training part, by folds, the order of replies gains most with .7, and loses with .3."""
+then; chosen on the own set's training part, by folds, of .3, .5, .7 and 1."""
 TAKEN_UP = 0.5
 """Likeness from which a reply has taken up its message, whatever its phrases sound like."""
 
 
 @dataclass(frozen=True, slots=True)
 class Answering:
-    """The two detectors as they are stored."""
+    """The two detectors."""
 
     bank: Floats
-    """float16, messages x width, each of length 1."""
+    """Messages x width, each of length 1. Stored, as `general` is, in int8: only its directions count."""
     general: Floats
-    """float16, replies x width, each of length 1."""
+    """Replies x width, each of length 1."""
     topic: Floats
     """w_1, w_2, w_3, w_4, w_0; scaled."""
     outlook: Floats
@@ -72,39 +74,63 @@ class Answering:
             raise ScorerError(f"{path} is not the file that head.toml names (its sha256 differs). {AGAIN}")
         try:
             tensors = load_tensors(path.read_bytes())
-            found = cls(**{item.name: tensors[item.name] for item in fields(cls)})
+            found = cls(**{item.name: tensors[item.name].astype(np.float32) for item in fields(cls)})
         except (SafetensorError, KeyError) as error:
             raise ScorerError(f"{path} is damaged. {AGAIN}") from error
-        dimensions = [array.ndim for array in (found.bank, found.general)]
         sizes = [array.shape for array in (found.topic, found.joy, found.sorrow)]
-        if dimensions != [2, 2] or sizes != [(5,), (2,), (2,)] or min(len(found.bank), len(found.general)) < NEAREST:
+        banks = (found.bank, found.general)
+        if sizes != [(5,), (2,), (2,)] or any(bank.ndim != 2 or len(bank) < NEAREST for bank in banks):
             raise ScorerError(f"{path} does not hold what marks replies. {AGAIN}")
-        return found
+        return replace(found, bank=_unit(found.bank), general=_unit(found.general))
+
+    def save(self, path: Path) -> str:
+        """Store it; its sha256."""
+        small = replace(self, bank=_int8(self.bank), general=_int8(self.general))
+        path.write_bytes(save_tensors({name: np.ascontiguousarray(array) for name, array in asdict(small).items()}))
+        return file_sha256(path)
 
     def check_width(self, layer: int, layers: int) -> None:
         """Raises ScorerError unless it knows vectors of these sizes: of one layer, and of those the head reads."""
         if {self.bank.shape[1], self.general.shape[1]} != {layer} or self.outlook.shape != (layers + layer + 1,):
             raise ScorerError(f"The {FILE} beside the head is of another encoder or another head. {AGAIN}")
 
-    def off_topic(self, reply: Floats, words: int, messages: Sequence[Floats]) -> float:
-        """Doubt that a reply of so many words answers one of `messages`; all given as vectors."""
+    def doubts(self, text: str, reply: Floats, messages: Sequence[Floats | None]) -> dict[str, float]:
+        """By a note's name, the graver first: what is of another matter cannot be misread.
+
+        `text` is the reply as the encoder sees it, `reply` its vector; `messages` are those of the person that it may
+        answer, the newest first, None for one that says nothing. Nothing is doubted where that is the newest.
+        """
+        known = [message for message in messages if message is not None]
+        if not known or messages[0] is None:
+            return {}
         width = self.bank.shape[1]
         top = reply[-width:]
-        likest = max(float(top @ message[-width:]) for message in messages)
-        near, general = (float(nearest(bank.astype(np.float32) @ top)) for bank in (self.bank, self.general))
-        return float(self.topic[:4] @ (likest, near, general, math.log(max(words, 1))) + self.topic[4])
+        likenesses = [float(top @ message[-width:]) for message in known]
+        near, general = (float(nearest(bank @ top)) for bank in (self.bank, self.general))
+        features = (max(likenesses), near, general, math.log(len(text.split())))
+        return {
+            "off_topic": float(self.topic[:-1] @ features + self.topic[-1]),
+            "misread": self._misread(text, known[0]) if likenesses[0] < TAKEN_UP else -math.inf,
+        }
 
-    def misread(self, text: str, reply: Floats, message: Floats) -> float:
-        """Doubt that a reply (its text as the encoder sees it, and its vector) takes the message's news for what it is.
-
-        -inf where it shares no feeling, or both, or takes up what the message says.
-        """
-        outlook = float(self.outlook[:-1] @ message + self.outlook[-1])
-        taken, width = leaning(text), self.bank.shape[1]
-        if taken not in ("joy", "sorrow") or float(reply[-width:] @ message[-width:]) >= TAKEN_UP:
+    def _misread(self, text: str, message: Floats) -> float:
+        """-inf for a reply that shares no feeling, or both."""
+        taken = leaning(text)
+        if taken not in ("joy", "sorrow"):
             return -math.inf
         begins, whole = self.joy if taken == "joy" else self.sorrow
+        outlook = float(self.outlook[:-1] @ message + self.outlook[-1])
         return float((outlook - begins) / (whole - begins))
+
+
+def verdict(seeker: str, reply: str, doubts: Mapping[str, float]) -> tuple[str, float]:
+    """What is wrong with a reply as an answer, by name of the note ("" if nothing was noticed), and the share of its
+    components' heights that it keeps: 0 if it parrots (`scorer/parrot.py`), else LEAST or more."""
+    share = parrot.echoed(seeker, reply)
+    if share >= parrot.NOTED:
+        return "parrot", parrot.kept(share)
+    note = next((name for name, doubt in doubts.items() if doubt >= 1), "")
+    return note, min(parrot.kept(share), kept(max(doubts.values(), default=0.0)))
 
 
 def nearest(likeness: Floats) -> Floats:
@@ -116,3 +142,14 @@ def nearest(likeness: Floats) -> Floats:
 def kept(doubt: float) -> float:
     """What a reply with this doubt keeps of a component's height above the lowest, LEAST..1."""
     return 1 - (1 - LEAST) * min(1.0, max(0.0, doubt))
+
+
+def _int8(bank: Floats) -> Floats:
+    """Its rows' directions, in a quarter of the room."""
+    found: Floats = np.round(bank * (127 / np.abs(bank).max(axis=1, keepdims=True))).astype(np.int8)
+    return found
+
+
+def _unit(bank: Floats) -> Floats:
+    found: Floats = bank / np.maximum(np.linalg.norm(bank, axis=1, keepdims=True), 1e-6)
+    return found

@@ -4,22 +4,19 @@ Replies that miss their message are made by giving replies to other people's mes
 miss theirs are never trained on, so that they can be measured.
 """
 
-import csv
 import math
 import os
-from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from safetensors.numpy import save as save_tensors
 
-from scorer import parrot
-from scorer.answering import Answering, kept, nearest
-from scorer.data import FOLDS, MESSAGES, Example, project_set
+from scorer.answering import Answering, nearest, verdict
+from scorer.data import FOLDS, MESSAGES, Example, project_set, rows_of
 from scorer.encoder import Encoder
-from scorer.files import file_sha256
+from scorer.features import Tell
 from scorer.logistic import logistic
 from scorer.text import read
 from scorer.vectors import Vectors
@@ -38,12 +35,14 @@ GOOD = (
 UNTOUCHED, NOTED = 0.98, 0.99
 """Share of GOOD's replies whose doubt, held out, is below 0 and below 1."""
 PLAUSIBLE, CERTAIN = 0.95, 0.97
-"""Share of messages whose outlook, held out, contradicts a fitting feeling less than by 0, and by 1: with it about a
-hundredth of GOOD's replies is noted by this mark too."""
+"""Share of messages whose outlook, held out, contradicts a fitting feeling less than by 0, and by 1: with it one
+or two hundredths of GOOD's replies are noted by this mark too."""
 GENERAL = ("generic", "hyper")
 """Styles that say nothing in particular, and so fit any message."""
 STRANGERS, GENERAL_ROUNDS = 6, 4
 """Other messages that a reply is given to, and a general one."""
+OTHERS_STEP = 3
+"""Of the further messages every third is in the bank, which has to be small."""
 SHORTEST = 12
 """Words of a reply that is about something."""
 STRENGTH = 0.1
@@ -51,7 +50,6 @@ STRENGTH = 0.1
 
 Floats = np.ndarray[Any, np.dtype[Any]]
 Rows = np.ndarray[Any, np.dtype[np.int64]]
-Tell = Callable[[str, int, int], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,8 +93,8 @@ def material(vectors: Vectors, tell: Tell) -> Material:
     """Read the own set and the messages of the reading."""
     examples = [example for example in project_set() if read(example.reply).text and read(example.seeker).text]
     messages = list(dict.fromkeys(example.seeker for example in examples))
-    outlook = {row["message"]: {"good": 1.0, "bad": 0.0}.get(row["outlook"], math.nan) for row in _rows(OUTLOOKS)}
-    felt = {row["message"]: {"joy": 1.0, "neutral": math.nan}.get(row["emotion"], 0.0) for row in _rows(MESSAGES)}
+    outlook = {row["message"]: {"good": 1.0, "bad": 0.0}.get(row["outlook"], math.nan) for row in rows_of(OUTLOOKS)}
+    felt = {row["message"]: {"joy": 1.0, "neutral": math.nan}.get(row["emotion"], 0.0) for row in rows_of(MESSAGES)}
     more = {text: known for text, known in (outlook | felt).items() if text not in messages and read(text).text}
     texts = [read(text).text for text in (*messages, *more, *(example.reply for example in examples))]
     found = []
@@ -124,8 +122,9 @@ def material(vectors: Vectors, tell: Tell) -> Material:
 def fit(data: Material, messages: Rows, seed: int) -> Answering:
     """Both detectors from some of the messages and their replies, scaled by their own held-out doubts."""
     banks = Banks.of(data, messages)
-    bank, general = banks.messages.astype(np.float16), banks.general.astype(np.float16)
-    return Answering(bank, general, _topic(data, messages, seed), *_outlook(data, messages, seed))
+    return Answering(
+        banks.messages, banks.general, _topic(data, banks, messages, seed), *_outlook(data, messages, seed)
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +132,6 @@ class Banks:
     """What a reply is compared with, by the top layer; each belongs to a message, or a reply, that may be left out."""
 
     messages: Floats
-    """Some of the own set's, and after them the others."""
     places: dict[int, int]
     """Of the own set's messages in the bank."""
     general: Floats
@@ -144,8 +142,8 @@ class Banks:
     def of(cls, data: Material, messages: Rows) -> "Banks":
         """From some of the own set's messages and their replies."""
         rows = np.where(np.isin(data.own, messages) & data.style(*GENERAL))[0]
-        bank = np.concatenate([data.top(data.messages[messages]), data.top(data.others)])
         places = {message: at for at, message in enumerate(messages.tolist())}
+        bank = np.concatenate([data.top(data.messages[messages]), data.top(data.others[::OTHERS_STEP])])
         return cls(bank, places, data.top(data.replies[rows]), rows)
 
     def features(self, data: Material, rows: Rows, given: Rows) -> Floats:
@@ -162,23 +160,23 @@ class Banks:
         return np.stack(columns, axis=1)
 
 
-def _topic(data: Material, messages: Rows, seed: int) -> Floats:
+def _topic(data: Material, banks: Banks, messages: Rows, seed: int) -> Floats:
     """Weights of the topic's doubt, scaled by the replies of GOOD."""
     doubts = np.full(len(data.examples), np.nan)
     for train, held in cut(messages, seed):
-        rows = np.where(np.isin(data.own, held))[0]
-        weights = _log_odds(data, train, seed)
-        doubts[rows] = Banks.of(data, train).features(data, rows, data.own[rows]) @ weights[:-1] + weights[-1]
+        rows, some = np.where(np.isin(data.own, held))[0], Banks.of(data, train)
+        weights = _log_odds(data, some, train, seed)
+        doubts[rows] = some.features(data, rows, data.own[rows]) @ weights[:-1] + weights[-1]
     low, high = np.quantile(doubts[data.style(*GOOD) & np.isin(data.own, messages)], (UNTOUCHED, NOTED))
-    weights = _log_odds(data, messages, seed)
+    weights = _log_odds(data, banks, messages, seed)
     weights[-1] -= low
     scaled: Floats = (weights / (high - low)).astype(np.float32)
     return scaled
 
 
-def _log_odds(data: Material, messages: Rows, seed: int) -> Floats:
+def _log_odds(data: Material, banks: Banks, messages: Rows, seed: int) -> Floats:
     """Weights of a logistic regression that tells what a reply may answer from what it does not."""
-    rng, banks = np.random.default_rng(seed), Banks.of(data, messages)
+    rng = np.random.default_rng(seed)
     rows = np.where(np.isin(data.own, messages) & ~data.style(*MISSES))[0]
     about = rows[~data.style(*VAGUE)[rows] & (data.words[rows] >= SHORTEST)]
     features, labels = [banks.features(data, rows, data.own[rows])], [np.zeros(len(rows))]
@@ -206,14 +204,15 @@ def _outlook(data: Material, messages: Rows, seed: int) -> tuple[Floats, Floats,
     return logistic(vectors, labels, STRENGTH, balanced=True), joy, sorrow
 
 
-def topic_doubts(model: Answering, data: Material, rows: Rows) -> Floats:
-    """Doubt that each of these replies answers its own message, which the model has not seen."""
-    return np.array(
-        [
-            model.off_topic(data.replies[row], int(data.words[row]), [data.messages[data.own[row]]])
-            for row in rows.tolist()
-        ]
-    )
+def own_doubts(model: Answering, data: Material, rows: Rows) -> list[dict[str, float]]:
+    """Of each of these replies as an answer to its own message, which the model has not seen."""
+    return [model.doubts(data.texts[row], data.replies[row], [data.messages[data.own[row]]]) for row in rows.tolist()]
+
+
+def cut(messages: Rows, seed: int) -> list[tuple[Rows, Rows]]:
+    """(the others, a fifth) for each fifth of the messages."""
+    folds = np.random.default_rng(100 + seed).permutation(len(messages)) % FOLDS
+    return [(messages[folds != fold], messages[folds == fold]) for fold in range(FOLDS)]
 
 
 class Judge:
@@ -223,12 +222,11 @@ class Judge:
         self.data, self.vectors = data, vectors
         seen = np.where(~data.test)[0]
         self.model = fit(data, seen, 0)
-        self._held: dict[tuple[str, str], float] = {}
+        self._held: dict[tuple[str, str], dict[str, float]] = {}
         for train, held in cut(seen, 0):
-            model = fit(data, train, 0)
             rows = np.where(np.isin(data.own, held))[0]
-            for row, doubt in zip(rows, worst_doubts(model, data, rows), strict=True):
-                self._held[data.examples[row].seeker, data.examples[row].reply] = kept(doubt)
+            for row, doubts in zip(rows, own_doubts(fit(data, train, 0), data, rows), strict=True):
+                self._held[data.examples[row].seeker, data.examples[row].reply] = doubts
 
     @classmethod
     def train(cls, encoder_folder: Path, layers: list[int], tell: Tell) -> "Judge":
@@ -238,45 +236,13 @@ class Judge:
         vectors = Vectors.load(encoder, encoder_folder, layers, threads=threads)
         return cls(material(vectors, tell), vectors)
 
+    def doubts(self, reply: str, messages: Sequence[str]) -> dict[str, float]:
+        """Of any reply, by the model as it is shipped; the newest message first."""
+        text = read(reply).text
+        told = [self.vectors.of_message(message) for message in messages]
+        return self.model.doubts(text, self.vectors.of_text(text), told) if text else {}
+
     def kept(self, seeker: str, reply: str) -> float:
-        """Share of its components' heights, `scorer.answering.LEAST` to 1, or 0 if it parrots."""
-        parroted = parrot.kept(parrot.echoed(seeker, reply))
-        if (seeker, reply) in self._held:
-            return min(parroted, self._held[seeker, reply])
-        message, text = self.vectors.of_message(seeker), read(reply).text
-        if message is None or not text:
-            return parroted
-        own = self.vectors.of_text(text)
-        topic = self.model.off_topic(own, len(text.split()), [message])
-        return min(parroted, kept(max(topic, self.model.misread(text, own, message))))
-
-
-def cut(messages: Rows, seed: int) -> list[tuple[Rows, Rows]]:
-    """(the others, a fifth) for each fifth of the messages."""
-    folds = np.random.default_rng(100 + seed).permutation(len(messages)) % FOLDS
-    return [(messages[folds != fold], messages[folds == fold]) for fold in range(FOLDS)]
-
-
-def misread_doubts(model: Answering, data: Material, rows: Rows) -> Floats:
-    """Doubt that each of these replies takes its message's news for what it is."""
-    return np.array(
-        [model.misread(data.texts[row], data.replies[row], data.messages[data.own[row]]) for row in rows.tolist()]
-    )
-
-
-def worst_doubts(model: Answering, data: Material, rows: Rows) -> Floats:
-    """The greater of the two doubts, of each reply as an answer to its own message."""
-    found: Floats = np.maximum(topic_doubts(model, data, rows), misread_doubts(model, data, rows))
-    return found
-
-
-def write(out: Path, model: Answering) -> str:
-    """Store it; its sha256."""
-    tensors = {name: np.ascontiguousarray(array) for name, array in asdict(model).items()}
-    out.write_bytes(save_tensors(tensors))
-    return file_sha256(out)
-
-
-def _rows(path: Path) -> list[dict[str, str]]:
-    with path.open(encoding="utf-8", newline="") as file:
-        return list(csv.DictReader(file))
+        """Share of its components' heights (`scorer.answering.verdict`)."""
+        held = self._held.get((seeker, reply))
+        return verdict(seeker, reply, self.doubts(reply, [seeker]) if held is None else held)[1]

@@ -118,7 +118,7 @@ def source_folder(folder: Path) -> Path:
 def epitome(folder: Path) -> Iterator[Example]:
     """Levels 0, 1, 2 of the three mechanisms, as 0, .5 and 1. Grouped by the seeker's post."""
     names = {"reaction": "emotional-reactions", "interpretation": "interpretations", "exploration": "explorations"}
-    rows = {facet: _rows(folder / f"{name}.csv") for facet, name in names.items()}
+    rows = {facet: rows_of(folder / f"{name}.csv") for facet, name in names.items()}
     levels = {facet: {(r["sp_id"], r["rp_id"]): int(r["level"]) / 2 for r in rows[facet]} for facet in names}
     for row in rows["reaction"]:
         key = (row["sp_id"], row["rp_id"])
@@ -143,7 +143,7 @@ def esconv(folder: Path) -> Iterator[Example]:
         "Self-disclosure": "self_talk",
     }
     for name in ("dev.csv", "test.csv"):
-        for row in _rows(folder / name):
+        for row in rows_of(folder / name):
             labels = dict.fromkeys(("affirmation", "reflection", "question", "advice", "self_talk"), 0.0)
             if row["strategy"] == "Information":
                 del labels["advice"]
@@ -159,7 +159,7 @@ def annomi(folder: Path) -> Iterator[Example]:
     votes: dict[tuple[str, int], dict[str, list[float]]] = {}
     texts: dict[tuple[str, int], tuple[str, str]] = {}
     client: dict[str, str] = {}
-    for row in _rows(folder / "annomi-full.csv"):
+    for row in rows_of(folder / "annomi-full.csv"):
         key = (row["transcript_id"], int(row["utterance_id"]))
         if row["interlocutor"] == "client":
             client[row["transcript_id"]] = row["utterance_text"]
@@ -177,7 +177,7 @@ def annomi(folder: Path) -> Iterator[Example]:
 
 def project_set(path: Path = PROJECT_SET) -> Iterator[Example]:
     """Replies written for this project, in the styles that a chat shows: the mean of two ratings 1..3 on the rubric."""
-    for row in _rows(path):
+    for row in rows_of(path):
         labels = {name: (_both(row, name) - LOWEST) / (HIGHEST - LOWEST) for name in COMPONENTS}
         labels["harm"] = _both(row, "harm")
         labels |= {facet: float(row["style"] in styles) for facet, styles in STYLE_FACETS.items()}
@@ -194,7 +194,7 @@ def project_set(path: Path = PROJECT_SET) -> Iterator[Example]:
 
 def project_ratings(path: Path = PROJECT_SET) -> dict[str, np.ndarray[Any, Any]]:
     """Both ratings of each reply: rows x 2 for each component and "harm"."""
-    rows = _rows(path)
+    rows = rows_of(path)
     return {
         name: np.array([[float(row[f"{name}_{rater}"]) for rater in (1, 2)] for row in rows])
         for name in (*COMPONENTS, "harm")
@@ -203,14 +203,15 @@ def project_ratings(path: Path = PROJECT_SET) -> dict[str, np.ndarray[Any, Any]]
 
 def pairs(path: Path = PAIRS) -> list[dict[str, str]]:
     """Pairs of replies to a message (kind, seeker, better, worse), written apart from everything that trains."""
-    return _rows(path)
+    return rows_of(path)
 
 
 def _both(row: dict[str, str], name: str) -> float:
     return (float(row[f"{name}_1"]) + float(row[f"{name}_2"])) / 2
 
 
-def _rows(path: Path) -> list[dict[str, str]]:
+def rows_of(path: Path) -> list[dict[str, str]]:
+    """The rows of a CSV that comes with heard or with its sources. Raises ScorerError."""
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
             return list(csv.DictReader(file))

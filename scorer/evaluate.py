@@ -18,10 +18,9 @@ from scorer.data import FACETS, Example, Table, pairs, shared_examples, source_f
 from scorer.evaluate_answering import answering_rows, elsewhere
 from scorer.evaluate_own import interval_rows, pair_rows, part_rows, rating_rows
 from scorer.evaluate_product import disguise_rows, evidence_rows
-from scorer.features import Features
+from scorer.features import Features, Tell
 from scorer.intervals import half_widths
 from scorer.make import (
-    Tell,
     component_labels,
     cross_fit,
     default_layers,

@@ -58,20 +58,19 @@ def build_graph(folder: Path, layers: Sequence[int], after: int | None = None) -
         shifted = node("Add", [product, bias], f"{output}.shifted")
         return norm(node("Add", [shifted, state], f"{output}.summed"), block, output)
 
-    def embedded() -> str:
+    if after is not None:
+        state = "below"
+    else:
         # One segment only, so its embedding is added to the positions beforehand.
-        positions = (
-            weights["embeddings.position_embeddings.weight"] + weights["embeddings.token_type_embeddings.weight"][0]
-        )
+        segment = weights["embeddings.token_type_embeddings.weight"][0]
+        positions = weights["embeddings.position_embeddings.weight"] + segment
         words = node(
             "Gather", [constant("words", weights["embeddings.word_embeddings.weight"]), "input_ids"], "word_states"
         )
         length = node("Shape", ["input_ids"], "length", start=1, end=2)
         zero, axis = constant("zero", np.array([0], np.int64)), constant("axis", np.array([0], np.int64))
         places = node("Slice", [constant("positions", positions), zero, length, axis], "place_states")
-        return norm(node("Add", [words, places], "summed"), "embeddings", "layer0")
-
-    state = embedded() if after is None else "below"
+        state = norm(node("Add", [words, places], "summed"), "embeddings", "layer0")
     outputs = {after or 0: state}
     for layer in range((after or 0) + 1, max(layers) + 1):
         block, here = f"encoder.layer.{layer - 1}", f"layer{layer}"

@@ -12,6 +12,8 @@ from scorer.encoder import Encoder
 
 Progress = Callable[[int, int], None]
 """Called with (done, of all)."""
+Tell = Callable[[str, int, int], None]
+"""Called with (what is being done, done, of all)."""
 
 
 BLOCK = 100

@@ -1,7 +1,6 @@
 """Make a head folder: the default head from the shared label sources, or a team's own from a CSV of ratings."""
 
 import os
-from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -10,10 +9,10 @@ import numpy as np
 from safetensors.numpy import save as save_tensors
 
 from scorer.answering import FILE, Answering
-from scorer.answering_train import Judge, write
+from scorer.answering_train import Judge
 from scorer.data import FACETS, FOLDS, Table, shared_examples, tabulate
 from scorer.encoder import Encoder
-from scorer.features import Features, compute
+from scorer.features import Features, Tell, compute
 from scorer.files import file_sha256, read_config
 from scorer.head import Head, HeadFile, harmless
 from scorer.hub import encoder_name
@@ -27,9 +26,6 @@ PROJECT_WEIGHT = 6.0
 """How much a row of the project's own set counts beside a row of a public one, which are thirty times as many."""
 
 DEFAULT = Path(__file__).parent / "heads" / "default"
-
-Tell = Callable[[str, int, int], None]
-"""Told of progress: (what is being done, done, of all)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,7 +200,7 @@ def write_head(out: Path, file: HeadFile, found: dict[str, Floats], answering: A
     out.mkdir(parents=True, exist_ok=True)
     path = out / "weights.safetensors"
     path.write_bytes(save_tensors({name: np.ascontiguousarray(value, np.float32) for name, value in found.items()}))
-    marks = "" if answering is None else write(out / FILE, answering)
+    marks = "" if answering is None else answering.save(out / FILE)
     values = asdict(replace(file, weights_sha256=file_sha256(path), answering_sha256=marks))
     lines = [f"{key} = {_toml(value)}" for key, value in values.items()]
     (out / "head.toml").write_text("\n".join(lines) + "\n", encoding="utf-8")

@@ -16,12 +16,12 @@ import numpy as np
 from scorer.data import FOLDS, Table
 from scorer.encoder import WINDOW, Encoder
 from scorer.errors import ScorerError
-from scorer.features import compute
+from scorer.features import Tell, compute
 from scorer.files import read_config
 from scorer.head import HeadFile
 from scorer.hub import encoder_name
 from scorer.hundred import ROWS, Source, draw, others
-from scorer.make import Tell, write_head
+from scorer.make import write_head
 from scorer.paper import Linear, PaperRecipe, fit_linear
 from scorer.records import COMPONENTS, HIGHEST, LOWEST
 from scorer.tables import Line, markdown

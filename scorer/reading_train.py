@@ -2,7 +2,7 @@
 
 import csv
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,7 @@ from safetensors.numpy import save as save_tensors
 from scorer.data import MESSAGES
 from scorer.encoder import Encoder
 from scorer.errors import ScorerError
+from scorer.features import Tell
 from scorer.files import file_sha256
 from scorer.logistic import logistic
 from scorer.make import default_layers
@@ -25,7 +26,6 @@ LEAST = FOLDS
 STRENGTH = 0.003
 """Of the classifier's fit to its messages (scikit-learn's C); .003 to .1 came out alike on the folds."""
 Labels = np.ndarray[Any, np.dtype[np.int64]]
-Tell = Callable[[str, int, int], None]
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
-from scorer import answering, parrot
+from scorer.answering import LOOKED_BACK, verdict
 from scorer.encoder import Encoder, Tokens
 from scorer.english import English
 from scorer.errors import ScorerError
@@ -137,37 +137,18 @@ class Scorer:
     def _rate(self, seeker: str, reply: str, seen: "_Seen | ScoreStatus", earlier: Sequence[str]) -> EmpathyScore:
         if isinstance(seen, ScoreStatus):
             return self._unscored(seen)
-        note, factor = self._judged(seeker, reply, seen, earlier)
+        note, factor = verdict(seeker, reply, self._doubts(seeker, seen, earlier))
         components = LOWEST + factor * (self.head.components(self.head.facets(seen.states)) - LOWEST)
         cognitive, emotional, behavioral = (float(value) for value in components)
         score = self._result(ScoreStatus.SCORED, cognitive, emotional, behavioral, None)
         return replace(score, notes=(note,) if note else (), intervals=self._intervals(components))
 
-    def _judged(self, seeker: str, reply: str, seen: "_Seen", earlier: Sequence[str]) -> tuple[str, float]:
-        """What is wrong with the reply as an answer ("" if nothing was noticed), and the share of its components'
-        heights that it keeps."""
-        share = parrot.echoed(seeker, reply)
-        if share >= parrot.NOTED:
-            return "parrot", parrot.kept(share)
-        doubts = self._doubts(seeker, seen, earlier)
-        note = next((name for name, doubt in doubts.items() if doubt >= 1), "")
-        return note, min(parrot.kept(share), answering.kept(max(doubts.values(), default=0.0)))
-
     def _doubts(self, seeker: str, seen: "_Seen", earlier: Sequence[str]) -> dict[str, float]:
-        """By the note's name, the graver first: what is of another matter cannot be misread. Empty where nothing can be
-        said."""
-        if self.head.answering is None or self._vectors is None:
+        if self.head.answering is None or self._vectors is None or not seeker:
             return {}
-        message = self._vectors.of_message(seeker)
-        if message is None:
-            return {}
-        before = map(self._vectors.of_message, earlier[-answering.LOOKED_BACK + 1 :])
-        messages = [message, *(vector for vector in before if vector is not None)]
+        told = (seeker, *reversed(earlier[-LOOKED_BACK + 1 :]))
         own = self._vectors.of_states(seen.states, len(seen.tokens.ids))
-        return {
-            "off_topic": self.head.answering.off_topic(own, len(seen.text.split()), messages),
-            "misread": self.head.answering.misread(seen.text, own, message),
-        }
+        return self.head.answering.doubts(seen.text, own, [self._vectors.of_message(text) for text in told])
 
     def _intervals(self, components: Array) -> dict[str, tuple[float, float]]:
         middles = [*components, components.mean()]

@@ -2,8 +2,8 @@
 
 It looks for phrases in which people share a feeling, and leaves out the ones that look alike and share nothing ("happy
 to help", "sorry for any confusion"). It reads English only, and neither irony nor whether the feeling fits the facts.
-How often `tone_of` agrees with a reader is in `docs/tone.md`. A library of sentiment
-would not do: it says how pleasant words are, and a kind reply to a death is full of pleasant ones.
+How often `tone_of` agrees with a reader is in `docs/tone.md`. A library of sentiment would not do: it says how pleasant
+words are, and a kind reply to a death is full of pleasant ones.
 """
 
 import re

@@ -182,6 +182,6 @@ def test_a_missing_damaged_or_foreign_file_is_named(tmp_path: Path) -> None:
 
 def test_what_is_stored_is_small_and_holds_no_text() -> None:
     path = FOLDER / FILE
-    assert path.stat().st_size < 700_000
+    assert path.stat().st_size < 250_000
     size = int.from_bytes(path.read_bytes()[:8], "little")
     assert set(json.loads(path.read_bytes()[8 : 8 + size])) == {"bank", "general", "topic", "outlook", "joy", "sorrow"}

@@ -148,7 +148,7 @@ def test_a_head_that_is_not_there_names_those_that_are() -> None:
 
 def test_the_default_head_is_small_and_has_a_card() -> None:
     folder = HEADS / "default"
-    assert sum(path.stat().st_size for path in folder.iterdir()) < 2_000_000
+    assert sum(path.stat().st_size for path in folder.iterdir()) < 1_500_000
     card = (folder / "CARD.md").read_text()
     for needed in ("CC BY-NC 4.0", "research", "cannot", "heard evaluate --shared", "heard train --data"):
         assert needed in card
