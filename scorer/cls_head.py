@@ -36,12 +36,16 @@ class ClsHead(Head):
         """Numbers in the state of [CLS] that it reads."""
         return int(self._tensors["weight"].shape[1])
 
-    def facets(self, states: Array) -> Array:
+    def projection(self, states: int) -> None:
+        """None: there is nothing to work out beforehand. Raises ScorerError as `check_width`."""
+        self.check_width(states)
+
+    def facets(self, states: Array, projected: Array | None = None) -> Array:
         """The components of one text on 0..1, not yet clipped. `states` is tokens x width, [CLS] first."""
         result: Array = (self._tensors["weight"] @ states[0] + self._tensors["bias"] - LOWEST) / (HIGHEST - LOWEST)
         return result
 
-    def contributions(self, states: Array) -> Array:
+    def contributions(self, states: Array, projected: Array | None = None) -> Array:
         """None: this head looks at [CLS] alone and cannot say which words that came from."""
         return np.zeros((len(states), len(COMPONENTS)), np.float32)
 

@@ -1,16 +1,16 @@
 """The frozen encoder at run time: text to token states, by tokenizers and ONNX Runtime."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
-import onnxruntime
+from onnxruntime import GraphOptimizationLevel, InferenceSession, OrtValue, SessionOptions
 from tokenizers import Tokenizer
 
 from scorer.errors import ScorerError
-from scorer.files import FETCH, file_sha256, graph_path, read_config
+from scorer.files import FETCH, PROJECTION, file_sha256, graph_path, read_config
 
 WINDOW = 256
 """Tokens (with the two special ones) that the encoder sees at once. The embedded encoder was trained on no longer
@@ -18,42 +18,52 @@ texts."""
 
 States = np.ndarray[Any, np.dtype[np.float32]]
 """Token states, float32, tokens x (layers * width)."""
+Session: TypeAlias = InferenceSession
+Tensors = Mapping[str, OrtValue]
+"""By name."""
 
 
 def open_graph(
-    folder: Path, sha256: str, layers: Sequence[int], after: int | None = None, *, threads: int = 1
-) -> onnxruntime.InferenceSession:
+    folder: Path,
+    sha256: str,
+    layers: Sequence[int],
+    after: int | None = None,
+    projection: Tensors | None = None,
+    *,
+    threads: int = 1,
+) -> Session:
     """The graph of `scorer.export.build_graph` for the BERT in `folder`, made at the first call.
 
+    Whoever gives the two tensors of a `projection` must keep them as long as the session: it does not copy them.
     Raises ScorerError if the weights or the graph cannot be read.
     """
-    path = graph_path(folder, sha256, layers, after)
+    columns = projection[PROJECTION[0]].shape()[1] if projection else 0
+    path = graph_path(folder, sha256, layers, after, columns)
     model: Path | bytes = path
     if not path.exists():
         from scorer.export import ensure_graph  # the onnx package is needed only this once
 
-        model = ensure_graph(folder, sha256, layers, after)
-    options = onnxruntime.SessionOptions()
+        model = ensure_graph(folder, sha256, layers, after, columns)
+    options = SessionOptions()
+    for name, tensor in (projection or {}).items():
+        options.add_initializer(name, tensor)
     options.intra_op_num_threads = threads
     options.inter_op_num_threads = 1
     # Threads wait for each other spinning while a text is read, which is quicker, and sleep as soon as it is read:
     # between two scores a spinning thread would take the core from the chat model.
     options.add_session_config_entry("session.force_spinning_stop", "1")
     # The graph is made of the operators wanted; the higher levels would fuse sum and norm again.
-    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_BASIC
+    options.graph_optimization_level = GraphOptimizationLevel.ORT_ENABLE_BASIC
     options.enable_cpu_mem_arena = False  # the arena keeps the longest text's memory for good
     options.log_severity_level = 3
     try:
-        return onnxruntime.InferenceSession(
+        return InferenceSession(
             str(model) if isinstance(model, Path) else model, options, providers=["CPUExecutionProvider"]
         )
     except Exception as error:  # the library raises its own plain Exception types for a damaged file
         raise ScorerError(
             f"The encoder in {folder} cannot be opened. Remove {path.name} there and try again."
         ) from error
-
-
-Session = onnxruntime.InferenceSession
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,9 +79,17 @@ class Encoder:
     """A frozen BERT that gives the hidden states of chosen layers. Threads may share one."""
 
     def __init__(
-        self, session: onnxruntime.InferenceSession, tokenizer: Tokenizer, window: int, width: int, sha256: str
+        self,
+        session: Session,
+        tokenizer: Tokenizer,
+        window: int,
+        width: int,
+        sha256: str,
+        projection: Tensors | None = None,
     ) -> None:
         self._session = session
+        self._projection = projection  # the session reads them in place
+        self._outputs = ["states", "hidden"] if projection else ["states"]
         self._tokenizer = tokenizer
         self._content = window - 2
         self._cls, self._sep = (tokenizer.token_to_id(token) for token in ("[CLS]", "[SEP]"))
@@ -81,12 +99,20 @@ class Encoder:
         """Of the weights file, 64 hex digits."""
 
     @classmethod
-    def load(cls, folder: Path, layers: Sequence[int], *, threads: int = 1, sha256: str | None = None) -> "Encoder":
+    def load(
+        cls,
+        folder: Path,
+        layers: Sequence[int],
+        *,
+        threads: int = 1,
+        sha256: str | None = None,
+        projection: Callable[[int], tuple[States, States] | None] | None = None,
+    ) -> "Encoder":
         """Open the BERT in `folder` (model.safetensors, config.json, tokenizer.json).
 
-        `layers` are the layers wanted, 0 being the embeddings. Makes the ONNX graph at the first call. Raises
-        ScorerError if the folder is no BERT, lacks a layer, or if its weights differ from the `sha256` that is asked
-        for.
+        `layers` are the layers wanted, 0 being the embeddings. `projection` (`Head.projection`) gives what `look` adds
+        for states of so many numbers. Makes the ONNX graph at the first call. Raises ScorerError if the folder is no
+        BERT, lacks a layer, or if its weights differ from the `sha256` that is asked for.
         """
         found = file_sha256(folder / "model.safetensors")
         if sha256 is not None and found != sha256:
@@ -102,15 +128,16 @@ class Encoder:
             )
         if not (folder / "tokenizer.json").is_file():
             raise ScorerError(f"The encoder in {folder} has no tokenizer.json. {FETCH}")
-        session = open_graph(folder, found, layers, threads=threads)
+        width = len(layers) * int(config["hidden_size"])
+        tensors = _tensors(projection(width)) if projection else None
+        session = open_graph(folder, found, layers, projection=tensors, threads=threads)
         try:
             tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
         except Exception as error:  # the library raises its own plain Exception for a damaged file
             raise ScorerError(f"{folder / 'tokenizer.json'} cannot be read. {FETCH}") from error
         tokenizer.no_truncation()
         tokenizer.no_padding()
-        window, width = min(WINDOW, int(config["max_position_embeddings"])), len(layers) * int(config["hidden_size"])
-        return cls(session, tokenizer, window, width, found)
+        return cls(session, tokenizer, min(WINDOW, int(config["max_position_embeddings"])), width, found, tensors)
 
     def ids(self, text: str) -> list[int]:
         """The text's token ids, without special tokens, uncut."""
@@ -131,9 +158,16 @@ class Encoder:
 
         A text longer than a window is read in equal windows side by side; each has its own [CLS] and [SEP].
         """
+        return self.look(ids)[0]
+
+    def look(self, ids: Sequence[int]) -> list[States]:
+        """`states`, and what a head's projection makes of them, gelu(states P + p), tokens x columns, if there is one.
+
+        In the graph, the projection is of the same threads as the encoder; in numpy it took a tenth of a score.
+        """
         size = self._window_size(len(ids))
         windows = [self._window(ids[at : at + size]) for at in range(0, max(1, len(ids)), size)]
-        return windows[0] if len(windows) == 1 else np.concatenate(windows)
+        return windows[0] if len(windows) == 1 else [np.concatenate(parts) for parts in zip(*windows, strict=True)]
 
     def windows(self, count: int) -> list[slice]:
         """The rows of `states` that were read together, for a text of `count` tokens."""
@@ -147,7 +181,14 @@ class Encoder:
         windows = max(1, -(-count // self._content))
         return max(1, -(-count // windows))
 
-    def _window(self, ids: Sequence[int]) -> States:
+    def _window(self, ids: Sequence[int]) -> list[States]:
         tokens = np.array([[self._cls, *ids, self._sep]], dtype=np.int32)
-        states: States = self._session.run(["states"], {"input_ids": tokens})[0][0]
-        return states
+        return [output[0] for output in self._session.run(self._outputs, {"input_ids": tokens})]
+
+
+def _tensors(projection: tuple[States, States] | None) -> Tensors | None:
+    """A head's P and p, under the graph's names."""
+    if projection is None:
+        return None
+    arrays = map(np.ascontiguousarray, projection)
+    return dict(zip(PROJECTION, map(OrtValue.ortvalue_from_numpy, arrays), strict=True))

@@ -116,13 +116,15 @@ class English:
 
     def frequency(self, word: str) -> int:
         """How often a word was seen in the list's corpus of 10^12; 0 for one that `knows` does not know."""
+        if found := self._counts.get(word):
+            return found
         stem, _, ending = word.partition("'")
         return self._counts.get(word.replace("'", "")) or (self._counts.get(stem, 0) if ending in _ENDINGS else 0)
 
     def spelt(self, word: str) -> bool:
         """Whether a lower-case word is rightly spelt: known, rare, or a common one with an ordinary ending
         ("ghosted")."""
-        if word in self._rare or self.knows(word):
+        if self.knows(word) or word in self._rare:
             return True
         for ending, others in _SUFFIXES.items():
             stem = word.removesuffix(ending)

@@ -2,9 +2,9 @@
 
 The graph is built from the weights directly: embeddings, then per layer self-attention and feed-forward, each followed
 by the residual sum and layer norm (Devlin et al. 2019, Vaswani et al. 2017), with ONNX Runtime's own fused operators
-(`com.microsoft`: Attention, BiasGelu) where they are quicker. Sum and norm are not fused: on a CPU two sums and a
-LayerNormalization take a third of the time of SkipLayerNormalization. Layers above the highest one needed are left
-out. A test holds the graph against transformers' forward pass.
+(`com.microsoft`: EmbedLayerNormalization, Attention, BiasGelu, FastGelu) where they are quicker. Sum and norm are not
+fused inside the layers: on a CPU two sums and a LayerNormalization take a third of the time of SkipLayerNormalization.
+Layers above the highest one needed are left out. A test holds the graph against transformers' forward pass.
 """
 
 import os
@@ -19,18 +19,21 @@ from onnx import TensorProto, helper, numpy_helper
 from safetensors import safe_open
 
 from scorer.errors import ScorerError
-from scorer.files import graph_path, read_config
+from scorer.files import PROJECTION, graph_path, read_config
 
 MICROSOFT = "com.microsoft"
+NORM = (("gamma", "weight"), ("beta", "bias"))
+"""A layer norm's two tensors, by the operator's name and by the weights'."""
 
 
-def build_graph(folder: Path, layers: Sequence[int], after: int | None = None) -> bytes:
+def build_graph(folder: Path, layers: Sequence[int], after: int | None = None, projected: int = 0) -> bytes:
     """The serialised model: `input_ids` (int32, batch x tokens, all of one length: nothing is masked) to `states`.
 
     `states` is float32, batch x tokens x (len(layers) * width): the hidden states of `layers` side by side, where layer
     0 is the embeddings and layer N the output of the Nth block. With `after`, the input is not the ids but `below`, the
-    states (batch x tokens x width) of that layer, and the graph goes on from there. Raises ScorerError for a folder
-    that holds no BERT.
+    states (batch x tokens x width) of that layer, and the graph goes on from there. With `projected` there is a second
+    output of so many columns, `hidden`: gelu(states P + p), where P and p stand for zeros until whoever opens the graph
+    puts a head's own in their place. Raises ScorerError for a folder that holds no BERT.
     """
     config = read_config(folder)
     weights = _Weights(folder)
@@ -48,9 +51,8 @@ def build_graph(folder: Path, layers: Sequence[int], after: int | None = None) -
     epsilon = float(config.get("layer_norm_eps", 1e-12))
 
     def norm(state: str, prefix: str, output: str) -> str:
-        gamma = constant(f"{output}.gamma", weights[f"{prefix}.LayerNorm.weight"])
-        beta = constant(f"{output}.beta", weights[f"{prefix}.LayerNorm.bias"])
-        return node("LayerNormalization", [state, gamma, beta], output, epsilon=epsilon)
+        shape = [constant(f"{output}.{part}", weights[f"{prefix}.LayerNorm.{kind}"]) for part, kind in NORM]
+        return node("LayerNormalization", [state, *shape], output, epsilon=epsilon)
 
     def residual(product: str, state: str, block: str, output: str) -> str:
         """The norm of the sum of a product, its bias, and the state that it was made from."""
@@ -64,13 +66,12 @@ def build_graph(folder: Path, layers: Sequence[int], after: int | None = None) -
         # One segment only, so its embedding is added to the positions beforehand.
         segment = weights["embeddings.token_type_embeddings.weight"][0]
         positions = weights["embeddings.position_embeddings.weight"] + segment
-        words = node(
-            "Gather", [constant("words", weights["embeddings.word_embeddings.weight"]), "input_ids"], "word_states"
-        )
-        length = node("Shape", ["input_ids"], "length", start=1, end=2)
-        zero, axis = constant("zero", np.array([0], np.int64)), constant("axis", np.array([0], np.int64))
-        places = node("Slice", [constant("positions", positions), zero, length, axis], "place_states")
-        state = norm(node("Add", [words, places], "summed"), "embeddings", "layer0")
+        tables = [constant("words", weights["embeddings.word_embeddings.weight"]), constant("positions", positions)]
+        shape = [constant(f"layer0.{part}", weights[f"embeddings.LayerNorm.{kind}"]) for part, kind in NORM]
+        inputs = ["input_ids", "", *tables, "", *shape]
+        both = ["layer0", "unmasked"]  # the operator cannot do without its second output, which nothing reads
+        nodes.append(helper.make_node("EmbedLayerNormalization", inputs, both, domain=MICROSOFT, epsilon=epsilon))
+        state = both[0]
     outputs = {after or 0: state}
     for layer in range((after or 0) + 1, max(layers) + 1):
         block, here = f"encoder.layer.{layer - 1}", f"layer{layer}"
@@ -98,20 +99,27 @@ def build_graph(folder: Path, layers: Sequence[int], after: int | None = None) -
     taken = helper.make_tensor_value_info("input_ids", TensorProto.INT32, shape)
     if after is not None:
         taken = helper.make_tensor_value_info("below", TensorProto.FLOAT, [*shape, width])
-    given = helper.make_tensor_value_info("states", TensorProto.FLOAT, [*shape, len(layers) * width])
-    graph = helper.make_graph(nodes, "bert", [taken], [given], constants)
+    given = [helper.make_tensor_value_info("states", TensorProto.FLOAT, [*shape, len(layers) * width])]
+    if projected:
+        matrix = constant(PROJECTION[0], np.zeros((len(layers) * width, projected), np.float32))
+        bias = constant(PROJECTION[1], np.zeros(projected, np.float32))
+        node("FastGelu", [node("MatMul", ["states", matrix], "projected"), bias], "hidden", MICROSOFT)
+        given.append(helper.make_tensor_value_info("hidden", TensorProto.FLOAT, [*shape, projected]))
+    graph = helper.make_graph(nodes, "bert", [taken], given, constants)
     opsets = [helper.make_opsetid("", 17), helper.make_opsetid(MICROSOFT, 1)]
     model = helper.make_model(graph, opset_imports=opsets, ir_version=9, producer_name="heard")
     return bytes(model.SerializeToString())
 
 
-def ensure_graph(folder: Path, sha256: str, layers: Sequence[int], after: int | None = None) -> Path | bytes:
+def ensure_graph(
+    folder: Path, sha256: str, layers: Sequence[int], after: int | None = None, projected: int = 0
+) -> Path | bytes:
     """The graph's file beside the weights, made now if it is not there; its bytes where the folder cannot be
     written."""
-    path = graph_path(folder, sha256, layers, after)
+    path = graph_path(folder, sha256, layers, after, projected)
     if path.exists():
         return path
-    model = build_graph(folder, layers, after)
+    model = build_graph(folder, layers, after, projected)
     try:
         with tempfile.NamedTemporaryFile(dir=folder, prefix=path.stem, suffix=".part", delete=False) as part:
             part.write(model)

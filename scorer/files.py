@@ -13,15 +13,18 @@ EMBEDDED_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d
 """Of the embedded encoder's `model.safetensors` (all-MiniLM-L6-v2 as published)."""
 
 
-GRAPH = 2
+GRAPH = 3
 """Raised with every change of `scorer/export.py` that changes its graphs."""
+PROJECTION = ("projection", "projection_bias")
+"""The two tensors that a graph with a projection leaves to whoever opens it."""
 
 
-def graph_path(folder: Path, sha256: str, layers: Sequence[int], after: int | None = None) -> Path:
+def graph_path(folder: Path, sha256: str, layers: Sequence[int], after: int | None = None, projected: int = 0) -> Path:
     """Where the graph of these weights and layers lies. Other weights, layers or operators give another name, so none
     is ever stale."""
     begins = "" if after is None else f"{after}to"
-    return folder / f"encoder-{GRAPH}-{sha256[:16]}-{begins}{'-'.join(map(str, layers))}.onnx"
+    ends = f"-{projected}" if projected else ""
+    return folder / f"encoder-{GRAPH}-{sha256[:16]}-{begins}{'-'.join(map(str, layers))}{ends}.onnx"
 
 
 def read_config(folder: Path) -> dict[str, Any]:

@@ -123,36 +123,43 @@ class Head:
                 f"{states} in layers {self.file.layers}. Its weights and head.toml are of two heads: train again."
             )
 
-    def facets(self, states: Array) -> Array:
-        """Facets of one text, each 0..1, in the order of `file.facets`. `states` is tokens x (layers * width)."""
-        hidden, focus = self._focused(states)
+    def projection(self, states: int) -> tuple[Array, Array] | None:
+        """P_m and p_m side by side, states x columns and columns, for an encoder of `states` numbers a token; None for
+        a head without. Raises ScorerError as `check_width`."""
+        self.check_width(states)
+        return self._tensors["projection"], self._tensors["projection_bias"]
+
+    def facets(self, states: Array, projected: Array | None = None) -> Array:
+        """Facets of one text, each 0..1, in the order of `file.facets`. `states` is tokens x (layers * width);
+        `projected` is h, tokens x columns, where the encoder has it already (`Encoder.look`)."""
+        hidden, focus = self._focused(states, projected)
         pooled = focus.swapaxes(1, 2) @ hidden
         logits = (pooled * self._tensors["values"]).sum(axis=2)[..., None] + self._tensors["biases"]
         result: Array = (1 / (1 + np.exp(-np.clip(logits, -30, 30)))).mean(axis=(0, 2))
         return result
 
-    def _focused(self, states: Array) -> tuple[Array, Array]:
+    def _focused(self, states: Array, projected: Array | None) -> tuple[Array, Array]:
         """Projected states, members x tokens x width, and attention, members x tokens x facets."""
         t = self._tensors
         members, _, width = t["queries"].shape
-        hidden = _gelu(states @ t["projection"] + t["projection_bias"])
+        hidden = _gelu(states @ t["projection"] + t["projection_bias"]) if projected is None else projected
         hidden = hidden.reshape(-1, members, width).swapaxes(0, 1)
         focus = hidden @ t["queries"].swapaxes(1, 2)
         focus = np.exp(focus - focus.max(axis=1, keepdims=True))
         return hidden, focus / focus.sum(axis=1, keepdims=True)
 
-    def contributions(self, states: Array) -> Array:
+    def contributions(self, states: Array, projected: Array | None = None) -> Array:
         """How far each token speaks for each component, tokens x 3: `terms` by the weight of the facets that raise the
         component.
         """
-        result: Array = self.terms(states) @ np.maximum(self._tensors["mixing"], 0).T
+        result: Array = self.terms(states, projected) @ np.maximum(self._tensors["mixing"], 0).T
         return result
 
-    def terms(self, states: Array) -> Array:
+    def terms(self, states: Array, projected: Array | None = None) -> Array:
         """Each token's term of each facet's logit, a_f (h . v_f), averaged over members: tokens x facets, of either
-        sign. `states` as for `facets`.
+        sign. `states` and `projected` as for `facets`.
         """
-        hidden, focus = self._focused(states)
+        hidden, focus = self._focused(states, projected)
         result: Array = (focus * (hidden @ self._tensors["values"].swapaxes(1, 2))).mean(axis=0)
         return result
 

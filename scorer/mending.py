@@ -28,11 +28,14 @@ _LONG_REPEAT = re.compile(r"([^\W\d_])\1{2,}", re.IGNORECASE)
 _SHOUT = re.compile(r"[!?]{3,}")
 _REPEATED_SIGN = re.compile(r"(?!--(?!-))([^\w\s.])\1+")
 _DOTS = re.compile(r"\.{4,}")
+_TWO_SIGNS = re.compile(r"[^\w\s]{2}")
 _TOKEN = re.compile(r"[A-Za-z0-9@$!']+")
 _NUMBER = re.compile(
     r"[A-Z][A-Za-z]*\d\d+|"  # room B12
     r"[$]?(?!0)\d+(?i:st|nd|rd|th|[ap]m|[dghkmsx]|mg|ml|kg|km|cm|mm|mins?|hrs?|yrs?|yo|ish|'s)?"
 )
+_LEET_SIGN = re.compile(r"[0-9@$]|!['A-Za-z0-9@$]")
+"""Without one of these, no token has a sign that may stand for a letter."""
 _SENTENCE_END = re.compile(r"(?:^|[.!?\n]['\")]*)\s*$")
 _LEET = {"0": "o", "1": "il", "2": "z", "3": "e", "4": "a", "5": "s", "6": "gb", "7": "t", "8": "b", "9": "g"}
 _LEET |= {"@": "aoeiu", "$": "s", "!": "il"}
@@ -75,6 +78,8 @@ def unrepeat(text: str, english: English) -> str:
 
     if _LONG_REPEAT.search(text):
         text = WORD.sub(shorten, text)
+    if not _TWO_SIGNS.search(text):
+        return text
     text = _SHOUT.sub(lambda signs: "?" if "?" in signs[0] else "!", text)
     return _DOTS.sub(".", _REPEATED_SIGN.sub(r"\1", text))
 
@@ -84,6 +89,8 @@ def unleet(text: str, english: English) -> str:
 
     Bare numbers become words only in a text that is full of such words ("50 50rry" to "so sorry").
     """
+    if not _LEET_SIGN.search(text):
+        return text
     budget = _Budget()
     tokens = [match[0].rstrip("!'") for match in _TOKEN.finditer(text)]
     mixed = {token for token in tokens if not token.isalpha() and not _NUMBER.fullmatch(token) and len(token) <= 30}
@@ -107,6 +114,8 @@ def unleet(text: str, english: English) -> str:
 
 def spell(text: str, english: English) -> str:
     """Mend words one slip away from a common one; names (capitals inside a sentence) and known words stay."""
+    if all(english.spelt(word) for word in {word.lower() for word in WORD.findall(text)}):
+        return text
     budget = MOST_CORRECTIONS
     shouting = text.isupper()
 

@@ -46,6 +46,8 @@ class _Seen:
     text: str
     tokens: Tokens
     states: Array
+    projected: Array | None = None
+    """See `Encoder.look`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,15 +79,15 @@ class Scorer:
         that is missing, damaged, or not the encoder that the head was trained on.
         """
         opened = Head.load(head)
-        frozen = Encoder.load(encoder, opened.file.layers, threads=threads, sha256=opened.file.encoder_sha256)
-        opened.check_width(frozen.width)
+        layers, sha256 = opened.file.layers, opened.file.encoder_sha256
+        frozen = Encoder.load(encoder, layers, threads=threads, sha256=sha256, projection=opened.projection)
         English.load()  # here, not within the first reply
         # The head's products are small: with more threads numpy's BLAS mostly waits, and its idle threads spin on the
         # core that the chat model needs. For the whole process, since the libraries know no narrower limit.
         threadpool_limits(1, user_api="blas")
         vectors = None
         if opened.answering is not None:
-            vectors = Vectors.load(frozen, encoder, opened.file.layers, threads=threads)
+            vectors = Vectors.load(frozen, encoder, layers, threads=threads)
             opened.answering.check_width(vectors.width, frozen.width)
         scorer = cls(opened, frozen, vectors)
         scorer.score("", "Warm up.")
@@ -119,7 +121,7 @@ class Scorer:
         score, seen = rated.score, rated.seen
         if isinstance(seen, ScoreStatus):
             return replace(score, evidence=dict.fromkeys(COMPONENTS, ()))
-        by_token = self.head.contributions(seen.states)[self.encoder.rows(len(seen.tokens.ids))]
+        by_token = self.head.contributions(seen.states, seen.projected)[self.encoder.rows(len(seen.tokens.ids))]
         found = spans(by_token, seen.tokens, reply, seen.text)
         shown = {name: () if level_of(getattr(score, name)) is Level.LOW else found[name] for name in COMPONENTS}
         return replace(score, evidence=shown)
@@ -132,13 +134,14 @@ class Scorer:
         tokens = self.encoder.tokens(reading.text)
         if len(tokens.ids) > MOST_TOKENS:
             return ScoreStatus.TOO_LONG
-        return _Seen(reading.text, tokens, self.encoder.states(tokens.ids))
+        return _Seen(reading.text, tokens, *self.encoder.look(tokens.ids))
 
     def _rate(self, seeker: str, reply: str, seen: "_Seen | ScoreStatus", earlier: Sequence[str]) -> EmpathyScore:
         if isinstance(seen, ScoreStatus):
             return self._unscored(seen)
         note, factor = verdict(seeker, reply, self._doubts(seeker, seen, earlier))
-        components = LOWEST + factor * (self.head.components(self.head.facets(seen.states)) - LOWEST)
+        facets = self.head.facets(seen.states, seen.projected)
+        components = LOWEST + factor * (self.head.components(facets) - LOWEST)
         cognitive, emotional, behavioral = (float(value) for value in components)
         score = self._result(ScoreStatus.SCORED, cognitive, emotional, behavioral, None)
         return replace(score, notes=(note,) if note else (), intervals=self._intervals(components))

@@ -111,10 +111,11 @@ def _is_visible(char: str) -> bool:
 
 
 def _verdict(text: str, *, original: str, english: English) -> ScoreStatus:
-    letters = [char for char in text if char.isalpha()]
-    foreign = sum(not char.isascii() for char in letters)
-    if foreign > FOREIGN_LETTERS * len(letters):
-        return ScoreStatus.NOT_ENGLISH
+    if not text.isascii():
+        letters = [char for char in text if char.isalpha()]
+        foreign = sum(not char.isascii() for char in letters)
+        if foreign > FOREIGN_LETTERS * len(letters):
+            return ScoreStatus.NOT_ENGLISH
     signs = len(_CODE_SIGN.findall(text))
     if signs > 5 and signs > 0.08 * len(text):
         return ScoreStatus.UNREADABLE

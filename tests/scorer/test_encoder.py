@@ -1,5 +1,6 @@
 """The ONNX graph is the BERT that transformers computes, for the embedded encoder and for any other."""
 
+import gc
 import json
 import shutil
 import stat
@@ -14,6 +15,8 @@ from transformers import BertConfig, BertModel
 from scorer.encoder import WINDOW, Encoder
 from scorer.errors import ScorerError
 from scorer.files import EMBEDDED_SHA256, file_sha256, graph_path
+from scorer.head import Head
+from scorer.score import HEADS
 
 
 def reference(folder: Path, ids: list[int], layers: list[int]) -> np.ndarray:
@@ -44,6 +47,20 @@ def test_onnx_equals_transformers(encoder_folder: Path, length: int) -> None:
     encoder = Encoder.load(encoder_folder, layers)
     ids = (encoder.ids("I am so sorry that your dog died, the quiet must be loud.") * 20)[:length]
     assert np.abs(encoder.states(ids) - reference(encoder_folder, ids, layers)).max() < 1e-4
+
+
+@pytest.mark.parametrize("length", [0, 7, 600])
+def test_a_projection_in_the_graph_is_the_heads_own(encoder_folder: Path, length: int) -> None:
+    """The one that the head works out in numpy from the same states, in one window and over several."""
+    head = Head.load(HEADS / "default")
+    encoder = Encoder.load(encoder_folder, head.file.layers, projection=head.projection)
+    gc.collect()  # the graph reads the head's tensors in place
+    ids = (encoder.ids("Your brother left, and nobody asked how you are.") * 60)[:length]
+    states, projected = encoder.look(ids)
+    assert np.array_equal(states, Encoder.load(encoder_folder, head.file.layers).states(ids))
+    assert head.facets(states, projected) == pytest.approx(head.facets(states), abs=1e-5)
+    assert head.terms(states, projected) == pytest.approx(head.terms(states), abs=1e-4)
+    assert np.abs(head.facets(states, -projected) - head.facets(states)).max() > 0.1
 
 
 def test_another_bert_works_by_the_same_code(tiny_bert: Path) -> None:
