@@ -229,7 +229,7 @@ class Judge:
                 self._held[data.examples[row].seeker, data.examples[row].reply] = doubts
 
     @classmethod
-    def train(cls, encoder_folder: Path, layers: list[int], tell: Tell) -> "Judge":
+    def train(cls, encoder_folder: Path, layers: list[float], tell: Tell) -> "Judge":
         """Read the own set and learn from it."""
         threads = os.cpu_count() or 1
         encoder = Encoder.load(encoder_folder, layers, threads=threads)

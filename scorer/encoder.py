@@ -26,8 +26,8 @@ Tensors = Mapping[str, OrtValue]
 def open_graph(
     folder: Path,
     sha256: str,
-    layers: Sequence[int],
-    after: int | None = None,
+    layers: Sequence[float],
+    after: float | None = None,
     projection: Tensors | None = None,
     *,
     threads: int = 1,
@@ -102,7 +102,7 @@ class Encoder:
     def load(
         cls,
         folder: Path,
-        layers: Sequence[int],
+        layers: Sequence[float],
         *,
         threads: int = 1,
         sha256: str | None = None,
@@ -110,9 +110,10 @@ class Encoder:
     ) -> "Encoder":
         """Open the BERT in `folder` (model.safetensors, config.json, tokenizer.json).
 
-        `layers` are the layers wanted, 0 being the embeddings. `projection` (`Head.projection`) gives what `look` adds
-        for states of so many numbers. Makes the ONNX graph at the first call. Raises ScorerError if the folder is no
-        BERT, lacks a layer, or if its weights differ from the `sha256` that is asked for.
+        `layers` are the layers wanted, halves among them, as `scorer.export.build_graph` counts. `projection`
+        (`Head.projection`) gives what `look` adds for states of so many numbers. Makes the ONNX graph at the first
+        call. Raises ScorerError if the folder is no BERT, lacks a layer, or if its weights differ from the `sha256`
+        that is asked for.
         """
         found = file_sha256(folder / "model.safetensors")
         if sha256 is not None and found != sha256:
@@ -122,9 +123,9 @@ class Encoder:
             )
         config = read_config(folder)
         depth = int(config["num_hidden_layers"])
-        if not layers or not all(0 <= layer <= depth for layer in layers):
+        if not layers or not all(0 <= layer <= depth and layer % 0.5 == 0 for layer in layers):
             raise ScorerError(
-                f"Layers {list(layers)} were asked for, but the encoder in {folder} has layers 0 to {depth}."
+                f"Layers {list(layers)} were asked for, but the encoder in {folder} has layers 0 to {depth}, in halves."
             )
         if not (folder / "tokenizer.json").is_file():
             raise ScorerError(f"The encoder in {folder} has no tokenizer.json. {FETCH}")

@@ -109,7 +109,7 @@ def pair_examples() -> Iterator[Example]:
 
 
 def epitome_rows(
-    table: Table, features: Features, facets: Floats, parts: Sequence[Rows], layers: list[int]
+    table: Table, features: Features, facets: Floats, parts: Sequence[Rows], layers: list[float]
 ) -> list[Line]:
     """Baselines and the head's facets on EPITOME's three mechanisms."""
     names = [EPITOME_FACET[name] for name in COMPONENTS]
@@ -123,7 +123,7 @@ def epitome_rows(
     predictions: dict[str, Callable[[Rows, Rows, int], Floats]] = {
         "predict the mean": lambda train, test, _: np.tile(labels[train].mean(0), (len(test), 1)),
         "length only": lambda train, test, _: _line(lengths[train], labels[train], lengths[test]),
-        f"a linear head on layer {top}'s [CLS]": lambda train, test, seed: paper_head(
+        f"a linear head on layer {top:g}'s [CLS]": lambda train, test, seed: paper_head(
             first[train], labels[train], first[test], seed
         ),
         "this head's facets": lambda _, test, __: 2 * facets[test][:, [FACETS.index(name) for name in names]],

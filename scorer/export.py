@@ -1,10 +1,11 @@
 """Write a frozen BERT as an ONNX graph, once, so that scoring needs neither torch nor transformers.
 
-The graph is built from the weights directly: embeddings, then per layer self-attention and feed-forward, each followed
-by the residual sum and layer norm (Devlin et al. 2019, Vaswani et al. 2017), with ONNX Runtime's own fused operators
-(`com.microsoft`: EmbedLayerNormalization, Attention, BiasGelu, FastGelu) where they are quicker. Sum and norm are not
-fused inside the layers: on a CPU two sums and a LayerNormalization take a third of the time of SkipLayerNormalization.
-Layers above the highest one needed are left out. A test holds the graph against transformers' forward pass.
+The graph is built from the weights directly: embeddings, then per layer self-attention and feed-forward, a half each,
+either followed by the residual sum and layer norm (Devlin et al. 2019, Vaswani et al. 2017), with ONNX Runtime's own
+fused operators (`com.microsoft`: EmbedLayerNormalization, Attention, BiasGelu, FastGelu) where they are quicker. Sum
+and norm are not fused inside the layers: on a CPU two sums and a LayerNormalization take a third of the time of
+SkipLayerNormalization. What lies above the highest layer needed is left out. A test holds the graph against
+transformers' forward pass.
 """
 
 import os
@@ -19,18 +20,19 @@ from onnx import TensorProto, helper, numpy_helper
 from safetensors import safe_open
 
 from scorer.errors import ScorerError
-from scorer.files import PROJECTION, graph_path, read_config
+from scorer.files import PROJECTION, graph_path, old_graphs, read_config
 
 MICROSOFT = "com.microsoft"
 NORM = (("gamma", "weight"), ("beta", "bias"))
 """A layer norm's two tensors, by the operator's name and by the weights'."""
 
 
-def build_graph(folder: Path, layers: Sequence[int], after: int | None = None, projected: int = 0) -> bytes:
+def build_graph(folder: Path, layers: Sequence[float], after: float | None = None, projected: int = 0) -> bytes:
     """The serialised model: `input_ids` (int32, batch x tokens, all of one length: nothing is masked) to `states`.
 
     `states` is float32, batch x tokens x (len(layers) * width): the hidden states of `layers` side by side, where layer
-    0 is the embeddings and layer N the output of the Nth block. With `after`, the input is not the ids but `below`, the
+    0 is the embeddings, layer N the output of the Nth block, and layer N - 0.5 its middle, after attention and before
+    feed-forward, which is two thirds of a block's work. With `after`, the input is not the ids but `below`, the
     states (batch x tokens x width) of that layer, and the graph goes on from there. With `projected` there is a second
     output of so many columns, `hidden`: gelu(states P + p), where P and p stand for zeros until whoever opens the graph
     puts a head's own in their place. Raises ScorerError for a folder that holds no BERT.
@@ -60,9 +62,7 @@ def build_graph(folder: Path, layers: Sequence[int], after: int | None = None, p
         shifted = node("Add", [product, bias], f"{output}.shifted")
         return norm(node("Add", [shifted, state], f"{output}.summed"), block, output)
 
-    if after is not None:
-        state = "below"
-    else:
+    def embedded() -> str:
         # One segment only, so its embedding is added to the positions beforehand.
         segment = weights["embeddings.token_type_embeddings.weight"][0]
         positions = weights["embeddings.position_embeddings.weight"] + segment
@@ -71,29 +71,35 @@ def build_graph(folder: Path, layers: Sequence[int], after: int | None = None, p
         inputs = ["input_ids", "", *tables, "", *shape]
         both = ["layer0", "unmasked"]  # the operator cannot do without its second output, which nothing reads
         nodes.append(helper.make_node("EmbedLayerNormalization", inputs, both, domain=MICROSOFT, epsilon=epsilon))
-        state = both[0]
-    outputs = {after or 0: state}
-    for layer in range((after or 0) + 1, max(layers) + 1):
-        block, here = f"encoder.layer.{layer - 1}", f"layer{layer}"
-        parts = [f"{block}.attention.self.{name}" for name in ("query", "key", "value")]
+        return both[0]
+
+    def attention(layer: int, state: str) -> str:
+        """The first half of a block."""
+        block, here = f"encoder.layer.{layer - 1}.attention", f"layer{layer}"
+        parts = [f"{block}.self.{name}" for name in ("query", "key", "value")]
         projection = constant(f"{here}.qkv", np.concatenate([weights[f"{part}.weight"].T for part in parts], axis=1))
         shift = constant(f"{here}.qkv_bias", np.concatenate([weights[f"{part}.bias"] for part in parts]))
-        attended = node(
-            "Attention",
-            [state, projection, shift],
-            f"{here}.attended",
-            MICROSOFT,
-            num_heads=int(config["num_attention_heads"]),
-        )
-        output = constant(f"{here}.out", weights[f"{block}.attention.output.dense.weight"].T)
+        heads = int(config["num_attention_heads"])
+        attended = node("Attention", [state, projection, shift], f"{here}.attended", MICROSOFT, num_heads=heads)
+        output = constant(f"{here}.out", weights[f"{block}.output.dense.weight"].T)
         mixed = node("MatMul", [attended, output], f"{here}.mixed")
-        middle = residual(mixed, state, f"{block}.attention.output", f"{here}.middle")
+        return residual(mixed, state, f"{block}.output", f"{here}.middle")
+
+    def feed_forward(layer: int, middle: str) -> str:
+        """The second half."""
+        block, here = f"encoder.layer.{layer - 1}", f"layer{layer}"
         up = constant(f"{here}.up", weights[f"{block}.intermediate.dense.weight"].T)
         up_bias = constant(f"{here}.up_bias", weights[f"{block}.intermediate.dense.bias"])
         wide = node("BiasGelu", [node("MatMul", [middle, up], f"{here}.raised"), up_bias], f"{here}.wide", MICROSOFT)
         down = constant(f"{here}.down", weights[f"{block}.output.dense.weight"].T)
-        state = residual(node("MatMul", [wide, down], f"{here}.lowered"), middle, f"{block}.output", here)
-        outputs[layer] = state
+        return residual(node("MatMul", [wide, down], f"{here}.lowered"), middle, f"{block}.output", here)
+
+    state = "below" if after is not None else embedded()
+    begins = after or 0
+    outputs = {begins: state}
+    for half in range(int(2 * begins) + 1, int(2 * max(layers)) + 1):
+        state = attention(half // 2 + 1, state) if half % 2 else feed_forward(half // 2, state)
+        outputs[half / 2] = state
     node("Concat", [outputs[layer] for layer in layers], "states", axis=2)
     shape, width = ["batch", "tokens"], int(config["hidden_size"])
     taken = helper.make_tensor_value_info("input_ids", TensorProto.INT32, shape)
@@ -112,20 +118,25 @@ def build_graph(folder: Path, layers: Sequence[int], after: int | None = None, p
 
 
 def ensure_graph(
-    folder: Path, sha256: str, layers: Sequence[int], after: int | None = None, projected: int = 0
+    folder: Path, sha256: str, layers: Sequence[float], after: float | None = None, projected: int = 0
 ) -> Path | bytes:
     """The graph's file beside the weights, made now if it is not there; its bytes where the folder cannot be
-    written."""
+    written. Graphs of an earlier version are removed."""
     path = graph_path(folder, sha256, layers, after, projected)
     if path.exists():
         return path
     model = build_graph(folder, layers, after, projected)
+    part = None
     try:
+        for old in old_graphs(folder):
+            old.unlink(missing_ok=True)
         with tempfile.NamedTemporaryFile(dir=folder, prefix=path.stem, suffix=".part", delete=False) as part:
             part.write(model)
         os.chmod(part.name, 0o644)
         os.replace(part.name, path)  # whole or not at all, also when two processes make it at once
     except OSError:  # read-only folder or full disk: scoring goes on, only the next start is slower
+        if part is not None:
+            Path(part.name).unlink(missing_ok=True)
         return model
     return path
 

@@ -33,7 +33,7 @@ class Features:
 def compute(
     encoder: Encoder,
     texts: Sequence[str],
-    layers: Sequence[int],
+    layers: Sequence[float],
     cache: Path | None,
     progress: Progress,
     *,
@@ -53,7 +53,7 @@ def compute(
 
 
 def _block(
-    encoder: Encoder, texts: Sequence[str], layers: Sequence[int], cache: Path | None, most: int | None
+    encoder: Encoder, texts: Sequence[str], layers: Sequence[float], cache: Path | None, most: int | None
 ) -> tuple[np.ndarray[Any, np.dtype[np.float16]], np.ndarray[Any, np.dtype[np.int64]]]:
     key = hashlib.sha256(f"{encoder.sha256} {list(layers)}".encode())
     if most is not None:

@@ -19,12 +19,21 @@ PROJECTION = ("projection", "projection_bias")
 """The two tensors that a graph with a projection leaves to whoever opens it."""
 
 
-def graph_path(folder: Path, sha256: str, layers: Sequence[int], after: int | None = None, projected: int = 0) -> Path:
+def graph_path(
+    folder: Path, sha256: str, layers: Sequence[float], after: float | None = None, projected: int = 0
+) -> Path:
     """Where the graph of these weights and layers lies. Other weights, layers or operators give another name, so none
     is ever stale."""
-    begins = "" if after is None else f"{after}to"
+    begins = "" if after is None else f"{after:g}to"
     ends = f"-{projected}" if projected else ""
-    return folder / f"encoder-{GRAPH}-{sha256[:16]}-{begins}{'-'.join(map(str, layers))}{ends}.onnx"
+    names = "-".join(f"{layer:g}" for layer in layers)
+    return folder / f"encoder-{GRAPH}-{sha256[:16]}-{begins}{names}{ends}.onnx"
+
+
+def old_graphs(folder: Path) -> list[Path]:
+    """Graphs that an earlier GRAPH has left in `folder`, 70 MB each."""
+    numbered = [(path, path.name.split("-")[1]) for path in folder.glob("encoder-*-*.onnx")]
+    return [path for path, number in numbered if number.isdecimal() and int(number) < GRAPH]
 
 
 def read_config(folder: Path) -> dict[str, Any]:

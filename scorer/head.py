@@ -55,8 +55,9 @@ class HeadFile:
     """Of that encoder's model.safetensors, 64 hex digits."""
     weights_sha256: str
     """Of weights.safetensors beside this file, 64 hex digits."""
-    layers: list[int]
-    """Encoder layers whose states it reads, side by side; 0 is the embeddings."""
+    layers: list[float]
+    """Encoder layers whose states it reads, side by side: 0 is the embeddings, 2 the output of the second block, 1.5
+    its middle (`scorer.export.build_graph`)."""
     facets: list[str]
     """Name of each facet, in the order of the weights."""
     trained_on: list[str]
@@ -208,6 +209,8 @@ def read_head_file(path: Path) -> HeadFile:
     file = HeadFile(**values)
     if file.pooling not in POOLINGS:
         raise ScorerError(f'{path}: "pooling" is "{file.pooling}", but it must be {" or ".join(POOLINGS)}.')
+    if not file.layers:
+        raise ScorerError(f'{path}: "layers" must name one layer at least.')
     if len(file.half_widths) not in (0, len(COMPONENTS) + 1):
         raise ScorerError(f'{path}: "half_widths" must hold {len(COMPONENTS) + 1} numbers, or none.')
     return file
@@ -215,7 +218,6 @@ def read_head_file(path: Path) -> HeadFile:
 
 _KINDS = {
     str(str): "text",
-    str(list[int]): "a list of whole numbers",
     str(list[str]): "a list of texts",
     str(list[float]): "a list of numbers",
 }
@@ -226,8 +228,7 @@ def _is_of(value: object, kind: str) -> bool:
         return isinstance(value, str)
     if kind == str(list[float]):
         return isinstance(value, list) and all(type(item) in (int, float) for item in value)
-    inner = int if kind == str(list[int]) else str
-    return isinstance(value, list) and bool(value) and all(type(item) is inner for item in value)
+    return isinstance(value, list) and bool(value) and all(type(item) is str for item in value)
 
 
 def _check_shapes(path: Path, tensors: dict[str, Array], facets: int) -> None:

@@ -70,7 +70,7 @@ def follow(
     the encoder is no BERT, or too few messages are there to measure on.
     """
     splits = split(table, seed)
-    layers = [int(read_config(encoder_folder)["num_hidden_layers"])]
+    layers: list[float] = [int(read_config(encoder_folder)["num_hidden_layers"])]
     encoder = Encoder.load(encoder_folder, layers, threads=os.cpu_count() or 1)
     states = compute(
         encoder, table.texts, layers, cache, lambda done, of: tell("reading the replies", done, of), first_only=True
@@ -176,7 +176,7 @@ def card(file: HeadFile, source: Source, figures: str) -> str:
 
 {textwrap.fill(opening, 120)}
 
-- Encoder, frozen: {file.encoder} (sha256 {file.encoder_sha256}), layer {file.layers[0]}, its last.
+- Encoder, frozen: {file.encoder} (sha256 {file.encoder_sha256}), layer {file.layers[0]:g}, its last.
 - Head: one linear layer from [CLS] to cognitive, emotional and behavioral, kept within 1 to 3.
 - Training: {ROWS} replies, {recipe.epochs} epochs, AdamW, learning rate {recipe.rate:g}, mean squared error, batches of
   {recipe.batch} (the study does not tell its own). The first of the seeds below drew the replies and made the weights.

@@ -62,7 +62,7 @@ class ReadingFile:
 
     title: str
     encoder_sha256: str
-    layers: tuple[int, ...]
+    layers: tuple[float, ...]
     """Of the encoder, whose states the classifier takes."""
     sha256: str
     """Of the weights, 64 hex digits."""
@@ -79,7 +79,7 @@ class ReadingFile:
         try:
             values = tomllib.loads((folder / "reading.toml").read_text(encoding="utf-8"))
             title, encoder, wanted = (str(values[key]) for key in ("title", "encoder_sha256", "weights_sha256"))
-            layers = tuple(int(layer) for layer in values["layers"])
+            layers = tuple(float(layer) for layer in values["layers"])
             emotions = tuple(values["emotions"])
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise ScorerError(f"There is no sound reading.toml in {folder}. {again}") from error

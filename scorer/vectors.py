@@ -40,7 +40,7 @@ class Vectors:
         self._kept = lru_cache(maxsize=KEPT)(self._read)
 
     @classmethod
-    def load(cls, encoder: Encoder, folder: Path, layers: Sequence[int], *, threads: int = 1) -> "Vectors":
+    def load(cls, encoder: Encoder, folder: Path, layers: Sequence[float], *, threads: int = 1) -> "Vectors":
         """For an encoder that was opened from `folder` with `layers`. Raises ScorerError for a damaged folder."""
         config = read_config(folder)
         top, width, highest = int(config["num_hidden_layers"]), int(config["hidden_size"]), max(layers)

@@ -1,7 +1,8 @@
 """The scorer beside the plain transformers forward of the same encoder, in one run, in turn; cold start; a stream.
 
-Both use all cores and the same head. The stream is the own set's replies over and over: its rate, and how much memory
-the second half of it added.
+Both use all cores and the same head. With a message that has not been read yet the scorer works out the sentence
+vectors of both texts as well; the plain encoder then reads both. The stream is the own set's replies over and over: its
+rate, and how much memory the second half of it added.
 """
 
 import itertools
@@ -9,12 +10,13 @@ import os
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 import psutil
 import torch
-from transformers import AutoModel
 
 from scorer.data import project_set
 from scorer.head import Head
@@ -22,6 +24,7 @@ from scorer.records import COMPONENTS
 from scorer.score import HEADS, Scorer
 from scorer.text import read
 from tests.bench.table import Row, at_least, at_most
+from tests.plain import PlainBert
 
 TOKENS = 150
 ROUNDS = 40
@@ -30,6 +33,7 @@ SETTLE = 0.05
 """Seconds before each call: the threads of the one before spin on the cores for a while."""
 STARTS = 5
 STREAM = 10_000
+T = TypeVar("T")
 COLD = """
 import sys
 from pathlib import Path
@@ -42,58 +46,45 @@ def scorer(encoder: Path) -> list[Row]:
     """The rows, for the encoder in this folder."""
     threads = os.cpu_count() or 1
     ours = Scorer.load(HEADS / "default", encoder, threads=threads)
-    return [*_beside(ours, encoder, threads), _message(ours), _cold(encoder), *_stream(ours)]
-
-
-def _beside(ours: Scorer, encoder: Path, threads: int) -> list[Row]:
-    head = Head.load(HEADS / "default")
-    model = AutoModel.from_pretrained(encoder, add_pooling_layer=False).eval()
     torch.set_num_threads(threads)
+    return [*_beside(ours, PlainBert(encoder)), _cold(encoder), *_stream(ours)]
+
+
+def _beside(ours: Scorer, model: PlainBert) -> list[Row]:
+    head = Head.load(HEADS / "default")
+    messages = list(dict.fromkeys(example.seeker for example in project_set()))
     special = [ours.encoder.ids("[CLS]")[0], ours.encoder.ids("[SEP]")[0]]
 
-    def plain(text: str) -> np.ndarray:  # type: ignore[type-arg]
-        ids = torch.tensor([[special[0], *ours.encoder.ids(text), special[1]]])
-        with torch.inference_mode():
-            states = model(ids, output_hidden_states=True).hidden_states
-        chosen = torch.cat([states[layer][0] for layer in head.file.layers], dim=1).numpy()
-        return head.components(head.facets(chosen))
+    def states(text: str) -> np.ndarray:  # type: ignore[type-arg]
+        return model.states([special[0], *ours.encoder.ids(text), special[1]], head.file.layers)
 
-    ratios, apart = [], []
-    for number, text in enumerate(_long_replies(ours)):
-        repaired = read(text).text
-        order = (0, 1) if number % 2 else (1, 0)
-        seconds = [0.0, 0.0]
-        for which in order:
-            time.sleep(SETTLE)
-            began = time.perf_counter()
-            if which:
-                reference = plain(repaired)
-            else:
-                score = ours.score("", text)
-            seconds[which] = time.perf_counter() - began
+    def plain(text: str) -> np.ndarray:  # type: ignore[type-arg]
+        return head.components(head.facets(states(text)))
+
+    alone, with_message, apart = [], [], []
+    for number, (text, message) in enumerate(zip(_long_replies(ours), messages, strict=False)):
+        repaired, asked = read(text).text, read(message).text
+        score, ours_alone = _timed(ours.score, "", text)
+        reference, theirs = _timed(plain, repaired)
+        _, ours_both = _timed(ours.score, message, text)
+        _, theirs_asked = _timed(states, asked)
         if number >= WARM_UP:
-            ratios.append(seconds[1] / seconds[0])
+            alone.append(theirs / ours_alone)
+            with_message.append((theirs + theirs_asked) / ours_both)
             apart.append(max(abs(getattr(score, n) - v) for n, v in zip(COMPONENTS, reference, strict=True)))
     return [
-        at_least(f"a score of {TOKENS} tokens: transformers forward / this scorer (paired)", ratios, "x", 2),
+        at_least(f"a score of {TOKENS} tokens: transformers forward / this scorer (paired)", alone, "x", 2),
         at_most("the two scores apart, at most", apart, "", 0.005, max(apart)),
+        at_least("the same with a new message: forwards of both texts / this scorer (paired)", with_message, "x", 1),
     ]
 
 
-def _message(ours: Scorer) -> Row:
-    """What a message costs that has not been read yet: its own reading, and the reply's upper layers."""
-    messages = list(dict.fromkeys(example.seeker for example in project_set()))
-    ratios = []
-    for number, (text, message) in enumerate(zip(_long_replies(ours), messages, strict=False)):
-        seconds = {}
-        for seeker in ("", message) if number % 2 else (message, ""):
-            time.sleep(SETTLE)
-            began = time.perf_counter()
-            ours.score(seeker, text)
-            seconds[seeker] = time.perf_counter() - began
-        if number >= WARM_UP:
-            ratios.append(seconds[message] / seconds[""])
-    return at_most(f"a score of {TOKENS} tokens with a new message / without (paired)", ratios, "x", 2.5)
+def _timed(call: Callable[..., T], *texts: str) -> tuple[T, float]:
+    """What it gives, and its seconds, after a rest."""
+    time.sleep(SETTLE)
+    began = time.perf_counter()
+    found = call(*texts)
+    return found, time.perf_counter() - began
 
 
 def _long_replies(ours: Scorer) -> list[str]:

@@ -105,7 +105,7 @@ def test_the_default_head_is_made_and_measured_from_the_sources(
     for row in (
         "predict the mean",
         "length only",
-        "a linear head on layer 4's [CLS]",
+        "a linear head on layer 3.5's [CLS]",
         "this head's facets",
         "this head's components",
     ):

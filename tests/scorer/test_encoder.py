@@ -14,17 +14,14 @@ from transformers import BertConfig, BertModel
 
 from scorer.encoder import WINDOW, Encoder
 from scorer.errors import ScorerError
-from scorer.files import EMBEDDED_SHA256, file_sha256, graph_path
+from scorer.files import EMBEDDED_SHA256, GRAPH, file_sha256, graph_path
 from scorer.head import Head
 from scorer.score import HEADS
+from tests.plain import PlainBert
 
 
-def reference(folder: Path, ids: list[int], layers: list[int]) -> np.ndarray:
-    model = BertModel.from_pretrained(folder, attn_implementation="eager").eval()
-    tokens = torch.tensor([[101, *ids, 102]])
-    with torch.no_grad():
-        states = model(tokens, output_hidden_states=True).hidden_states
-    return torch.cat([states[layer] for layer in layers], dim=-1)[0].numpy()
+def reference(folder: Path, ids: list[int], layers: list[float]) -> np.ndarray:
+    return PlainBert(folder).states([101, *ids, 102], layers)
 
 
 @pytest.fixture(scope="session")
@@ -43,7 +40,7 @@ def tiny_bert(tmp_path_factory: pytest.TempPathFactory, encoder_folder: Path) ->
 
 @pytest.mark.parametrize("length", [0, 1, 7, 150, 254])
 def test_onnx_equals_transformers(encoder_folder: Path, length: int) -> None:
-    layers = [0, 3, 6]
+    layers = [0, 0.5, 3, 5.5, 6]
     encoder = Encoder.load(encoder_folder, layers)
     ids = (encoder.ids("I am so sorry that your dog died, the quiet must be loud.") * 20)[:length]
     assert np.abs(encoder.states(ids) - reference(encoder_folder, ids, layers)).max() < 1e-4
@@ -64,11 +61,11 @@ def test_a_projection_in_the_graph_is_the_heads_own(encoder_folder: Path, length
 
 
 def test_another_bert_works_by_the_same_code(tiny_bert: Path) -> None:
-    encoder = Encoder.load(tiny_bert, [2, 4])
+    encoder = Encoder.load(tiny_bert, [2, 3.5])
     ids = encoder.ids("That sounds hard.")
     found = encoder.states(ids)
     assert found.shape == (len(ids) + 2, 64)
-    assert np.abs(found - reference(tiny_bert, ids, [2, 4])).max() < 1e-4
+    assert np.abs(found - reference(tiny_bert, ids, [2, 3.5])).max() < 1e-4
 
 
 def test_a_bert_with_a_task_head_and_old_names_works(tiny_bert: Path, tmp_path: Path) -> None:
@@ -110,8 +107,9 @@ def test_the_weights_are_checked(tiny_bert: Path) -> None:
 
 
 def test_a_layer_that_is_not_there_is_refused(tiny_bert: Path) -> None:
-    with pytest.raises(ScorerError, match="layers 0 to 4"):
-        Encoder.load(tiny_bert, [5])
+    for layers in ([5], [-0.5], [2.25], [float("nan")], []):
+        with pytest.raises(ScorerError, match="layers 0 to 4, in halves"):
+            Encoder.load(tiny_bert, layers)
 
 
 def test_other_weights_make_another_graph(tiny_bert: Path, tmp_path: Path) -> None:
@@ -123,6 +121,32 @@ def test_other_weights_make_another_graph(tiny_bert: Path, tmp_path: Path) -> No
     second = Encoder.load(folder, [4])
     assert graph_path(folder, second.sha256, [4]).exists()
     assert np.abs(first - second.states([2023])).max() > 0.1
+
+
+def test_a_new_graph_takes_the_room_of_those_of_an_earlier_version(tiny_bert: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "kept"
+    shutil.copytree(tiny_bert, folder, ignore=shutil.ignore_patterns("*.onnx"))
+    earlier, later = folder / f"encoder-{GRAPH - 1}-00-4.onnx", folder / f"encoder-{GRAPH + 1}-00-4.onnx"
+    for path in (earlier, later, folder / "model-1-2.onnx"):
+        path.write_bytes(b"a graph")
+    encoder = Encoder.load(folder, [4])
+    Encoder.load(folder, [4.0])
+    names = {later.name, "model-1-2.onnx", graph_path(folder, encoder.sha256, [4]).name}
+    assert {path.name for path in folder.glob("*.onnx")} == names
+
+
+def test_a_full_disk_costs_no_score_and_leaves_no_half_file(
+    tiny_bert: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "full"
+    shutil.copytree(tiny_bert, folder, ignore=shutil.ignore_patterns("*.onnx"))
+
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("scorer.export.os.replace", full)
+    assert Encoder.load(folder, [4]).states([2023]).shape == (3, 32)
+    assert not [path for path in folder.iterdir() if path.suffix in (".part", ".onnx")]
 
 
 def test_a_folder_that_cannot_be_written_still_works(

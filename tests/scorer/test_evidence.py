@@ -17,7 +17,9 @@ def words(scorer: Scorer, reply: str, component: str) -> list[str]:
 
 def test_warm_words_carry_the_emotional_and_a_question_the_behavioral(scorer: Scorer) -> None:
     assert any("sorry" in span for span in words(scorer, REPLY, "emotional"))
-    assert any("calling" in span or "Have you" in span for span in words(scorer, REPLY, "behavioral"))
+    asked = scorer.explain("", REPLY).evidence["behavioral"]
+    assert asked
+    assert all(span.start >= REPLY.index("Have") for span in asked)
     assert not any("bus" in span for span in words(scorer, REPLY, "emotional"))
 
 

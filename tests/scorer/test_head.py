@@ -60,9 +60,9 @@ def test_an_unknown_key_gets_the_nearest_right_name(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "match"),
     [
-        ("layers = [1]", "layers = []", "whole numbers"),
-        ("layers = [1]", 'layers = ["1"]', "whole numbers"),
-        ("layers = [1]", "layers = [true]", "whole numbers"),
+        ("layers = [1]", "layers = []", "must name one layer at least"),
+        ("layers = [1]", 'layers = ["1"]', "must be a list of numbers"),
+        ("layers = [1]", "layers = [true]", "must be a list of numbers"),
         ('facets = ["one", "two"]', 'facets = "one"', "list of texts"),
         ('title = "A test"', "title = 3", "must be text"),
         ('title = "A test"', "", 'key "title" is missing'),

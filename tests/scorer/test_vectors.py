@@ -5,13 +5,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import torch
-from transformers import AutoModel
 
 from scorer.encoder import WINDOW, Encoder
 from scorer.vectors import KEPT, LONGEST, Vectors
+from tests.plain import PlainBert
 
-LAYERS = [1, 3, 4]
+LAYERS = [1, 3, 3.5]
 WIDTH = 384
 Means = Callable[[list[list[int]]], "np.ndarray"]  # type: ignore[type-arg]
 
@@ -28,16 +27,14 @@ def vectors(encoder: Encoder, encoder_folder: Path) -> Vectors:
 
 @pytest.fixture(scope="module")
 def plain(encoder: Encoder, encoder_folder: Path) -> Means:
-    model = AutoModel.from_pretrained(encoder_folder, add_pooling_layer=False).eval()
+    model = PlainBert(encoder_folder)
     cls, sep = (encoder.ids(token)[0] for token in ("[CLS]", "[SEP]"))
 
     def means(windows: list[list[int]]) -> np.ndarray:  # type: ignore[type-arg]
         """The directions of LAYERS and of the top, over all windows."""
         total = np.zeros((len(LAYERS) + 1, WIDTH))
         for ids in windows:
-            with torch.inference_mode():
-                states = model(torch.tensor([[cls, *ids, sep]]), output_hidden_states=True).hidden_states
-            total += np.stack([states[layer][0].sum(0).numpy() for layer in (*LAYERS, -1)])
+            total += model.states([cls, *ids, sep], [*LAYERS, 6]).sum(axis=0).reshape(-1, WIDTH)
         return (total / np.linalg.norm(total, axis=1, keepdims=True)).ravel()  # type: ignore[no-any-return]
 
     return means
