@@ -17,7 +17,7 @@ from safetensors.torch import load_file
 
 from scorer.data import project_set
 from scorer.encoder import Encoder
-from scorer.evidence import COVERED
+from scorer.evidence import phrased, sentences, strongest
 from scorer.head import Head
 from scorer.perturb import DISGUISES
 from scorer.score import HEADS, Scorer
@@ -58,13 +58,14 @@ def disguise_rows(encoder_folder: Path) -> list[Line]:
 def evidence_rows(epitome: Path, encoder_folder: Path) -> list[Line]:
     """Token F1 and IoU (intersection over union) of chosen words against EPITOME's rationales, for each mechanism.
 
-    Every method chooses its strongest words until they hold COVERED of its positive weight; "random words" chooses as
-    many words as the head does, one seed a reply.
+    Every method chooses words as the product does (`scorer/evidence.py`): the strongest ones, after each has given
+    those beside it a share of its evidence; "word by word" is the head's without that. "random phrases" has chance
+    weights, one seed a reply, and chooses as many words as the head does.
     """
     head = Head.load(HEADS / "default")
     weights = load_file(HEADS / "default" / "weights.safetensors")
     encoder = Encoder.load(encoder_folder, head.file.layers)
-    methods = ("the head's evidence", "gradient times input", "random words")
+    methods = ("the head's evidence", "the same, word by word", "gradient times input", "random phrases")
     cells: dict[str, dict[str, str]] = {method: {} for method in methods}
     for facet, name in MECHANISMS.items():
         scores: dict[str, list[tuple[float, float]]] = {method: [] for method in methods}
@@ -77,12 +78,15 @@ def evidence_rows(epitome: Path, encoder_folder: Path) -> list[Line]:
             starts = np.array([start for start, _ in words])
             owner = np.maximum(np.searchsorted(starts, [a for a, _ in tokens.offsets], side="right") - 1, 0)
             index = head.file.facets.index(facet)
-            ours = _chosen(_by_word(head.terms(states)[rows, index], owner, len(words)))
-            generator = np.random.default_rng(seed)
+            sentence = sentences([reply[start:end] for start, end in words])
+            terms = _by_word(head.terms(states)[rows, index], owner, len(words))
+            ours, bare = strongest(phrased(terms, sentence)[:, 0]), strongest(np.maximum(terms, 0)[:, 0])
+            gradient = _by_word(_gradient(weights, states, index)[rows], owner, len(words))
+            slope = strongest(phrased(gradient, sentence)[:, 0])
+            random = phrased(np.random.default_rng(seed).random((len(words), 1)), sentence)[:, 0]
             chance = np.zeros(len(words), bool)
-            chance[generator.permutation(len(words))[: int(ours.sum())]] = True
-            slope = _chosen(_by_word(_gradient(weights, states, index)[rows], owner, len(words)))
-            for method, chosen in zip(methods, (ours, slope, chance), strict=True):
+            chance[np.argsort(-random)[: int(ours.sum())]] = True
+            for method, chosen in zip(methods, (ours, bare, slope, chance), strict=True):
                 scores[method].append(_overlap(chosen, truth))
         for method in methods:
             f1, iou = np.array(scores[method]).reshape(-1, 2).T
@@ -113,17 +117,9 @@ def _words(reply: str, marked: list[str]) -> tuple[list[tuple[int, int]], Floats
 
 
 def _by_word(weights: Floats, owner: Floats, count: int) -> Floats:
-    result = np.zeros(count)
-    np.add.at(result, owner, weights)
-    return result
-
-
-def _chosen(weights: Floats) -> Floats:
-    positive = np.maximum(weights, 0)
-    order = np.argsort(-positive, kind="stable")
-    before = np.cumsum(positive[order]) - positive[order]
-    result = np.zeros(len(weights), bool)
-    result[order[before < COVERED * positive.sum()]] = True
+    """words x 1"""
+    result = np.zeros((count, 1))
+    np.add.at(result[:, 0], owner, weights)
     return result
 
 

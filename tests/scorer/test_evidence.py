@@ -3,8 +3,10 @@
 from dataclasses import replace
 from itertools import pairwise
 
+import numpy as np
 import pytest
 
+from scorer.evidence import phrased, sentences, strongest
 from scorer.records import COMPONENTS
 from scorer.score import Scorer
 
@@ -58,3 +60,24 @@ def test_a_low_component_has_none(scorer: Scorer) -> None:
 def test_the_score_is_the_same_with_and_without_the_words(scorer: Scorer) -> None:
     for reply in (REPLY, "", "\U0001f642"):
         assert replace(scorer.explain("", reply), evidence={}) == scorer.score("", reply)
+
+
+def test_the_words_beside_a_word_have_a_share_within_its_sentence() -> None:
+    """Worked by hand: one word of weight 1 in a sentence of six; a reach of four gives .8, .6, .4, .2."""
+    words = ["Oh.", "one", "two", "three", "four", "five", "six.", '"Well."', "x"]
+    sentence = sentences(words)
+    assert sentence.tolist() == [0, 1, 1, 1, 1, 1, 1, 2, 3]
+    own = np.zeros((len(words), 2))
+    own[1, 0], own[3, 0], own[8, 1] = 1, -5, 2
+    found = phrased(own, sentence)
+    assert found[:, 0] == pytest.approx([0, 1, 0.8, 0.6, 0.4, 0.2, 0, 0, 0])
+    assert found[:, 1] == pytest.approx([0] * 8 + [2])
+    assert strongest(found[:, 0]).tolist() == [False, True, True, False, False, False, False, False, False]
+    assert not strongest(np.zeros(3)).any()
+    assert phrased(np.ones((1, 1)), sentences(["Hi"])) == pytest.approx(1)
+
+
+def test_a_span_ends_with_its_sentence(scorer: Scorer) -> None:
+    reply = "I'm so sorry! That must hurt so much. Are you safe tonight? You could call a friend."
+    for component in COMPONENTS:
+        assert not any(sign in span[:-1] for span in words(scorer, reply, component) for sign in "!.?")
