@@ -10,9 +10,9 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
-from typing import TypeVar
 
 import numpy as np
 import psutil
@@ -33,7 +33,6 @@ SETTLE = 0.05
 """Seconds before each call: the threads of the one before spin on the cores for a while."""
 STARTS = 5
 STREAM = 10_000
-T = TypeVar("T")
 COLD = """
 import sys
 from pathlib import Path
@@ -61,30 +60,40 @@ def _beside(ours: Scorer, model: PlainBert) -> list[Row]:
     def plain(text: str) -> np.ndarray:  # type: ignore[type-arg]
         return head.components(head.facets(states(text)))
 
-    alone, with_message, apart = [], [], []
-    for number, (text, message) in enumerate(zip(_long_replies(ours), messages, strict=False)):
-        repaired, asked = read(text).text, read(message).text
-        score, ours_alone = _timed(ours.score, "", text)
-        reference, theirs = _timed(plain, repaired)
-        _, ours_both = _timed(ours.score, message, text)
-        _, theirs_asked = _timed(states, asked)
-        if number >= WARM_UP:
-            alone.append(theirs / ours_alone)
-            with_message.append((theirs + theirs_asked) / ours_both)
-            apart.append(max(abs(getattr(score, n) - v) for n, v in zip(COMPONENTS, reference, strict=True)))
+    texts = _long_replies(ours)
+    asked = list(zip(texts, messages, strict=False))
+    alone = _ratios([(partial(ours.score, "", text), partial(plain, read(text).text)) for text in texts])
+    both = _ratios(
+        [
+            (partial(ours.score, message, text), lambda text=text, message=message: (plain(text), states(message)))
+            for text, message in asked
+        ]
+    )
+    apart = [
+        abs(getattr(ours.score("", text), name) - value)
+        for text in texts
+        for name, value in zip(COMPONENTS, plain(read(text).text), strict=True)
+    ]
     return [
         at_least(f"a score of {TOKENS} tokens: transformers forward / this scorer (paired)", alone, "x", 2),
         at_most("the two scores apart, at most", apart, "", 0.005, max(apart)),
-        at_least("the same with a new message: forwards of both texts / this scorer (paired)", with_message, "x", 1),
+        at_least("the same with a new message: forwards of both texts / this scorer (paired)", both, "x", 1),
     ]
 
 
-def _timed(call: Callable[..., T], *texts: str) -> tuple[T, float]:
-    """What it gives, and its seconds, after a rest."""
-    time.sleep(SETTLE)
-    began = time.perf_counter()
-    found = call(*texts)
-    return found, time.perf_counter() - began
+def _ratios(calls: Sequence[tuple[Callable[[], object], Callable[[], object]]]) -> list[float]:
+    """The second's seconds over the first's, one after the other, now this one first and now that."""
+    found = []
+    for number, pair in enumerate(calls):
+        seconds = [0.0, 0.0]
+        for which in (0, 1) if number % 2 else (1, 0):
+            time.sleep(SETTLE)
+            began = time.perf_counter()
+            pair[which]()
+            seconds[which] = time.perf_counter() - began
+        if number >= WARM_UP:
+            found.append(seconds[1] / seconds[0])
+    return found
 
 
 def _long_replies(ours: Scorer) -> list[str]:
