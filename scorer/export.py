@@ -23,8 +23,6 @@ from scorer.errors import ScorerError
 from scorer.files import PROJECTION, graph_path, old_graphs, read_config
 
 MICROSOFT = "com.microsoft"
-NORM = (("gamma", "weight"), ("beta", "bias"))
-"""A layer norm's two tensors, by the operator's name and by the weights'."""
 
 
 def build_graph(folder: Path, layers: Sequence[float], after: float | None = None, projected: int = 0) -> bytes:
@@ -37,84 +35,105 @@ def build_graph(folder: Path, layers: Sequence[float], after: float | None = Non
     output of so many columns, `hidden`: gelu(states P + p), where P and p stand for zeros until whoever opens the graph
     puts a head's own in their place. Raises ScorerError for a folder that holds no BERT.
     """
-    config = read_config(folder)
-    weights = _Weights(folder)
-    nodes: list[onnx.NodeProto] = []
-    constants: list[onnx.TensorProto] = []
-
-    def constant(name: str, array: np.ndarray[Any, Any]) -> str:
-        constants.append(numpy_helper.from_array(np.ascontiguousarray(array), name))
-        return name
-
-    def node(operator: str, inputs: Sequence[str], output: str, domain: str = "", **attributes: Any) -> str:
-        nodes.append(helper.make_node(operator, list(inputs), [output], domain=domain, **attributes))
-        return output
-
-    epsilon = float(config.get("layer_norm_eps", 1e-12))
-
-    def norm(state: str, prefix: str, output: str) -> str:
-        shape = [constant(f"{output}.{part}", weights[f"{prefix}.LayerNorm.{kind}"]) for part, kind in NORM]
-        return node("LayerNormalization", [state, *shape], output, epsilon=epsilon)
-
-    def residual(product: str, state: str, block: str, output: str) -> str:
-        """The norm of the sum of a product, its bias, and the state that it was made from."""
-        bias = constant(f"{output}.bias", weights[f"{block}.dense.bias"])
-        shifted = node("Add", [product, bias], f"{output}.shifted")
-        return norm(node("Add", [shifted, state], f"{output}.summed"), block, output)
-
-    def embedded() -> str:
-        # One segment only, so its embedding is added to the positions beforehand.
-        segment = weights["embeddings.token_type_embeddings.weight"][0]
-        positions = weights["embeddings.position_embeddings.weight"] + segment
-        tables = [constant("words", weights["embeddings.word_embeddings.weight"]), constant("positions", positions)]
-        shape = [constant(f"layer0.{part}", weights[f"embeddings.LayerNorm.{kind}"]) for part, kind in NORM]
-        inputs = ["input_ids", "", *tables, "", *shape]
-        both = ["layer0", "unmasked"]  # the operator cannot do without its second output, which nothing reads
-        nodes.append(helper.make_node("EmbedLayerNormalization", inputs, both, domain=MICROSOFT, epsilon=epsilon))
-        return both[0]
-
-    def attention(layer: int, state: str) -> str:
-        """The first half of a block."""
-        block, here = f"encoder.layer.{layer - 1}.attention", f"layer{layer}"
-        parts = [f"{block}.self.{name}" for name in ("query", "key", "value")]
-        projection = constant(f"{here}.qkv", np.concatenate([weights[f"{part}.weight"].T for part in parts], axis=1))
-        shift = constant(f"{here}.qkv_bias", np.concatenate([weights[f"{part}.bias"] for part in parts]))
-        heads = int(config["num_attention_heads"])
-        attended = node("Attention", [state, projection, shift], f"{here}.attended", MICROSOFT, num_heads=heads)
-        output = constant(f"{here}.out", weights[f"{block}.output.dense.weight"].T)
-        mixed = node("MatMul", [attended, output], f"{here}.mixed")
-        return residual(mixed, state, f"{block}.output", f"{here}.middle")
-
-    def feed_forward(layer: int, middle: str) -> str:
-        """The second half."""
-        block, here = f"encoder.layer.{layer - 1}", f"layer{layer}"
-        up = constant(f"{here}.up", weights[f"{block}.intermediate.dense.weight"].T)
-        up_bias = constant(f"{here}.up_bias", weights[f"{block}.intermediate.dense.bias"])
-        wide = node("BiasGelu", [node("MatMul", [middle, up], f"{here}.raised"), up_bias], f"{here}.wide", MICROSOFT)
-        down = constant(f"{here}.down", weights[f"{block}.output.dense.weight"].T)
-        return residual(node("MatMul", [wide, down], f"{here}.lowered"), middle, f"{block}.output", here)
-
-    state = "below" if after is not None else embedded()
+    graph = _Graph(folder)
+    state = "below" if after is not None else graph.embedded()
     begins = after or 0
     outputs = {begins: state}
     for half in range(int(2 * begins) + 1, int(2 * max(layers)) + 1):
-        state = attention(half // 2 + 1, state) if half % 2 else feed_forward(half // 2, state)
+        state = graph.attention(half // 2 + 1, state) if half % 2 else graph.feed_forward(half // 2, state)
         outputs[half / 2] = state
-    node("Concat", [outputs[layer] for layer in layers], "states", axis=2)
-    shape, width = ["batch", "tokens"], int(config["hidden_size"])
+    graph.node("Concat", [outputs[layer] for layer in layers], "states", axis=2)
+    shape, width = ["batch", "tokens"], graph.width
     taken = helper.make_tensor_value_info("input_ids", TensorProto.INT32, shape)
     if after is not None:
         taken = helper.make_tensor_value_info("below", TensorProto.FLOAT, [*shape, width])
     given = [helper.make_tensor_value_info("states", TensorProto.FLOAT, [*shape, len(layers) * width])]
     if projected:
-        matrix = constant(PROJECTION[0], np.zeros((len(layers) * width, projected), np.float32))
-        bias = constant(PROJECTION[1], np.zeros(projected, np.float32))
-        node("FastGelu", [node("MatMul", ["states", matrix], "projected"), bias], "hidden", MICROSOFT)
+        matrix = graph.constant(PROJECTION[0], np.zeros((len(layers) * width, projected), np.float32))
+        bias = graph.constant(PROJECTION[1], np.zeros(projected, np.float32))
+        graph.node("FastGelu", [graph.node("MatMul", ["states", matrix], "projected"), bias], "hidden", MICROSOFT)
         given.append(helper.make_tensor_value_info("hidden", TensorProto.FLOAT, [*shape, projected]))
-    graph = helper.make_graph(nodes, "bert", [taken], given, constants)
+    whole = helper.make_graph(graph.nodes, "bert", [taken], given, graph.constants)
     opsets = [helper.make_opsetid("", 17), helper.make_opsetid(MICROSOFT, 1)]
-    model = helper.make_model(graph, opset_imports=opsets, ir_version=9, producer_name="heard")
+    model = helper.make_model(whole, opset_imports=opsets, ir_version=9, producer_name="heard")
     return bytes(model.SerializeToString())
+
+
+class _Graph:
+    """The nodes of a BERT, half a block at a time; every method gives the name of its output."""
+
+    def __init__(self, folder: Path) -> None:
+        config = read_config(folder)
+        self.nodes: list[onnx.NodeProto] = []
+        self.constants: list[onnx.TensorProto] = []
+        self.width = int(config["hidden_size"])
+        self._heads = int(config["num_attention_heads"])
+        self._epsilon = float(config.get("layer_norm_eps", 1e-12))
+        self._weights = _Weights(folder)
+
+    def constant(self, name: str, array: np.ndarray[Any, Any]) -> str:
+        self.constants.append(numpy_helper.from_array(np.ascontiguousarray(array), name))
+        return name
+
+    def node(self, operator: str, inputs: Sequence[str], output: str, domain: str = "", **attributes: Any) -> str:
+        self.nodes.append(helper.make_node(operator, list(inputs), [output], domain=domain, **attributes))
+        return output
+
+    def embedded(self) -> str:
+        # One segment only, so its embedding is added to the positions beforehand.
+        segment = self._weights["embeddings.token_type_embeddings.weight"][0]
+        positions = self._weights["embeddings.position_embeddings.weight"] + segment
+        words = self.constant("words", self._weights["embeddings.word_embeddings.weight"])
+        inputs = [
+            "input_ids",
+            "",
+            words,
+            self.constant("positions", positions),
+            "",
+            *self._norm("embeddings", "layer0"),
+        ]
+        both = ["layer0", "unmasked"]  # the operator cannot do without its second output, which nothing reads
+        self.nodes.append(
+            helper.make_node("EmbedLayerNormalization", inputs, both, domain=MICROSOFT, epsilon=self._epsilon)
+        )
+        return both[0]
+
+    def attention(self, layer: int, state: str) -> str:
+        """The first half of a block."""
+        block, here = f"encoder.layer.{layer - 1}.attention", f"layer{layer}"
+        parts = [f"{block}.self.{name}" for name in ("query", "key", "value")]
+        projection = np.concatenate([self._weights[f"{part}.weight"].T for part in parts], axis=1)
+        shift = np.concatenate([self._weights[f"{part}.bias"] for part in parts])
+        inputs = [state, self.constant(f"{here}.qkv", projection), self.constant(f"{here}.qkv_bias", shift)]
+        attended = self.node("Attention", inputs, f"{here}.attended", MICROSOFT, num_heads=self._heads)
+        mixed = self._product(attended, f"{block}.output.dense", f"{here}.mixed")
+        return self._residual(mixed, state, f"{block}.output", f"{here}.middle")
+
+    def feed_forward(self, layer: int, middle: str) -> str:
+        """The second half."""
+        block, here = f"encoder.layer.{layer - 1}", f"layer{layer}"
+        raised = self._product(middle, f"{block}.intermediate.dense", f"{here}.raised")
+        bias = self.constant(f"{here}.up_bias", self._weights[f"{block}.intermediate.dense.bias"])
+        wide = self.node("BiasGelu", [raised, bias], f"{here}.wide", MICROSOFT)
+        lowered = self._product(wide, f"{block}.output.dense", f"{here}.lowered")
+        return self._residual(lowered, middle, f"{block}.output", here)
+
+    def _product(self, state: str, layer: str, output: str) -> str:
+        """A linear layer without its bias."""
+        matrix = self.constant(f"{output}.weight", self._weights[f"{layer}.weight"].T)
+        return self.node("MatMul", [state, matrix], output)
+
+    def _residual(self, product: str, state: str, block: str, output: str) -> str:
+        """The norm of the sum of a product, its bias, and the state that it was made from."""
+        bias = self.constant(f"{output}.bias", self._weights[f"{block}.dense.bias"])
+        shifted = self.node("Add", [product, bias], f"{output}.shifted")
+        summed = self.node("Add", [shifted, state], f"{output}.summed")
+        return self.node("LayerNormalization", [summed, *self._norm(block, output)], output, epsilon=self._epsilon)
+
+    def _norm(self, block: str, output: str) -> list[str]:
+        """A layer norm's gamma and beta."""
+        kinds = (("gamma", "weight"), ("beta", "bias"))
+        return [self.constant(f"{output}.{name}", self._weights[f"{block}.LayerNorm.{kind}"]) for name, kind in kinds]
 
 
 def ensure_graph(
