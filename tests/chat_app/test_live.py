@@ -100,8 +100,10 @@ async def test_a_follower_sees_the_whole_turn_in_order() -> None:
 async def test_the_last_words_are_drawn_with_the_score_and_do_not_wait_long_for_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """The limits are far from the pauses, so that a busy machine changes nothing."""
+    """The limits are far from the pauses, so that a busy machine changes nothing: it draws nothing between the last
+    words and their end."""
     start = (DraftStarted(1, None), Token("a"), Token("b"), Whole())
+    monkeypatch.setattr("chat_app.live.FLUSH_SECONDS", 60.0)
     monkeypatch.setattr("chat_app.live.RATING_SECONDS", 60.0)
     quick = [view for _, view in await watch(begin(Hub(), script(*start, Scored(1, SCORE), pause=0.05)))]
     assert next(v["scores"] for v in quick if v["text"] == "ab") == 1
