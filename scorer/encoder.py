@@ -130,7 +130,7 @@ class Encoder:
         if not (folder / "tokenizer.json").is_file():
             raise ScorerError(f"The encoder in {folder} has no tokenizer.json. {FETCH}")
         width = len(layers) * int(config["hidden_size"])
-        tensors = _tensors(projection(width)) if projection else None
+        tensors = _tensors(projection(width) if projection else None)
         session = open_graph(folder, found, layers, projection=tensors, threads=threads)
         try:
             tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))

@@ -6,7 +6,6 @@ level) took no part in training, though the replies and their levels did.
 """
 
 import csv
-import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -17,7 +16,7 @@ from safetensors.torch import load_file
 
 from scorer.data import project_set
 from scorer.encoder import Encoder
-from scorer.evidence import phrased, sentences, strongest
+from scorer.evidence import by_word, phrased, sentences, strongest, words
 from scorer.head import Head
 from scorer.perturb import DISGUISES
 from scorer.score import HEADS, Scorer
@@ -32,8 +31,6 @@ EVERY = 4
 RATIONALES = 200
 """Replies with a rationale that are looked at for each mechanism."""
 MECHANISMS = {"reaction": "emotional-reactions", "interpretation": "interpretations", "exploration": "explorations"}
-
-_WORD = re.compile(r"[\w']+")
 
 
 def disguise_rows(encoder_folder: Path) -> list[Line]:
@@ -70,22 +67,21 @@ def evidence_rows(epitome: Path, encoder_folder: Path) -> list[Line]:
     for facet, name in MECHANISMS.items():
         scores: dict[str, list[tuple[float, float]]] = {method: [] for method in methods}
         for seed, (reply, marked) in enumerate(_rationales(epitome / f"{name}.csv")):
-            words, truth = _words(reply, marked)
+            places = words(reply)
+            truth = _marked(reply, places, marked)
             if not truth.any() or truth.all():
                 continue
             tokens = encoder.tokens(reply)
             states, rows = encoder.states(tokens.ids), encoder.rows(len(tokens.ids))
-            starts = np.array([start for start, _ in words])
-            owner = np.maximum(np.searchsorted(starts, [a for a, _ in tokens.offsets], side="right") - 1, 0)
+            sentence = sentences([reply[start:end] for start, end in places])
             index = head.file.facets.index(facet)
-            sentence = sentences([reply[start:end] for start, end in words])
-            terms = _by_word(head.terms(states)[rows, index], owner, len(words))
-            ours, bare = strongest(phrased(terms, sentence)[:, 0]), strongest(np.maximum(terms, 0)[:, 0])
-            gradient = _by_word(_gradient(weights, states, index)[rows], owner, len(words))
-            slope = strongest(phrased(gradient, sentence)[:, 0])
-            random = phrased(np.random.default_rng(seed).random((len(words), 1)), sentence)[:, 0]
-            chance = np.zeros(len(words), bool)
-            chance[np.argsort(-random)[: int(ours.sum())]] = True
+            by_token = np.stack([head.terms(states)[rows, index], _gradient(weights, states, index)[rows]], axis=1)
+            own = by_word(by_token, tokens, places)
+            random = np.random.default_rng(seed).random((len(places), 1))
+            weight = phrased(np.hstack([own, random]), sentence)
+            ours, bare, slope = strongest(weight[:, 0]), strongest(np.maximum(own[:, 0], 0)), strongest(weight[:, 1])
+            chance = np.zeros(len(places), bool)
+            chance[np.argsort(-weight[:, 2])[: int(ours.sum())]] = True
             for method, chosen in zip(methods, (ours, bare, slope, chance), strict=True):
                 scores[method].append(_overlap(chosen, truth))
         for method in methods:
@@ -103,24 +99,16 @@ def _rationales(path: Path) -> Iterator[tuple[str, list[str]]]:
             yield text, [part.strip() for part in row["rationales"].split("|") if part.strip()]
 
 
-def _words(reply: str, marked: list[str]) -> tuple[list[tuple[int, int]], Floats]:
-    """Place of each word, and whether it lies in a marked part; a part that mending has changed is not found."""
-    words = [match.span() for match in _WORD.finditer(reply)]
-    truth = np.zeros(len(words), bool)
+def _marked(reply: str, places: list[tuple[int, int]], marked: list[str]) -> Floats:
+    """Whether each word lies in a marked part; a part that mending has changed is not found."""
+    truth = np.zeros(len(places), bool)
     lowered = reply.lower()
     for part in marked:
         repaired = read(part).text.lower() or part.lower()
         at = lowered.find(repaired)
         if at >= 0:
-            truth |= np.array([at <= start < at + len(repaired) for start, _ in words], bool)
-    return words, truth
-
-
-def _by_word(weights: Floats, owner: Floats, count: int) -> Floats:
-    """words x 1"""
-    result = np.zeros((count, 1))
-    np.add.at(result[:, 0], owner, weights)
-    return result
+            truth |= np.array([at <= start < at + len(repaired) for start, _ in places], bool)
+    return truth
 
 
 def _overlap(chosen: Floats, truth: Floats) -> tuple[float, float]:

@@ -38,17 +38,27 @@ def spans(by_token: Array, tokens: Tokens, original: str, text: str) -> dict[str
     `by_token` is `Head.contributions` of the tokens (tokens x 3), and `text`, in which they stand, is what
     `scorer.text.read` made of the original.
     """
-    words = [match.span() for match in _WORD.finditer(text)]
-    if not words:
+    places = words(text)
+    if not places:
         return dict.fromkeys(COMPONENTS, ())
-    starts = np.array([start for start, _ in words])
+    written = [text[start:end] for start, end in places]
+    sentence, shown = sentences(written), _places(original, written)
+    weights = phrased(by_word(by_token, tokens, places), sentence)
+    return {name: _spans(weights[:, index], sentence, shown) for index, name in enumerate(COMPONENTS)}
+
+
+def words(text: str) -> list[tuple[int, int]]:
+    """Place of each word."""
+    return [match.span() for match in _WORD.finditer(text)]
+
+
+def by_word(by_token: Array, tokens: Tokens, places: Sequence[tuple[int, int]]) -> Array:
+    """Sums over the tokens of each word, words x any number; `places` are those of the text's words, one at least."""
+    starts = [start for start, _ in places]
     owner = np.searchsorted(starts, [start for start, _ in tokens.offsets], side="right") - 1
-    by_word = np.zeros((len(words), len(COMPONENTS)), np.float32)
-    np.add.at(by_word, owner, by_token)
-    written = [text[start:end] for start, end in words]
-    sentence, places = sentences(written), _places(original, written)
-    by_word = phrased(by_word, sentence)
-    return {name: _spans(by_word[:, index], sentence, places) for index, name in enumerate(COMPONENTS)}
+    result = np.zeros((len(places), by_token.shape[1]), by_token.dtype)
+    np.add.at(result, owner, by_token)
+    return result
 
 
 def sentences(words: Sequence[str]) -> Array:
@@ -56,10 +66,10 @@ def sentences(words: Sequence[str]) -> Array:
     return np.cumsum([0, *(_ENDS.search(word) is not None for word in words[:-1])])
 
 
-def phrased(by_word: Array, sentence: Array) -> Array:
+def phrased(terms: Array, sentence: Array) -> Array:
     """What speaks for a component, with the share that each word has from its neighbours: words x any number, from the
-    words' own terms of either sign."""
-    own = np.maximum(by_word, 0)
+    words' own `terms` of either sign."""
+    own = np.maximum(terms, 0)
     result: Array = own.copy()
     for apart in range(1, REACH + 1):
         share = (1 - apart / (REACH + 1)) * (sentence[apart:] == sentence[:-apart])[:, None]

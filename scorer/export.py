@@ -11,6 +11,7 @@ transformers' forward pass.
 import os
 import tempfile
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -147,8 +148,6 @@ def ensure_graph(
     model = build_graph(folder, layers, after, projected)
     part = None
     try:
-        for old in old_graphs(folder):
-            old.unlink(missing_ok=True)
         with tempfile.NamedTemporaryFile(dir=folder, prefix=path.stem, suffix=".part", delete=False) as part:
             part.write(model)
         os.chmod(part.name, 0o644)
@@ -157,6 +156,9 @@ def ensure_graph(
         if part is not None:
             Path(part.name).unlink(missing_ok=True)
         return model
+    for old in old_graphs(folder):
+        with suppress(OSError):  # some systems keep a file that another process has open
+            old.unlink()
     return path
 
 
