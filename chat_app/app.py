@@ -383,7 +383,8 @@ async def follow(turn: LiveTurn, session: WebsocketSession, *, keeps: bool, reop
             metadata={"avatarName": wording.AVATAR},
             created_at=reopen.timestamp(datetime.now(UTC)),
         )
-        bubble = Bubble(Page(session, emitter, reply, keeps=keeps), cards=cards, reopened=reopened)
+        page = Page(session, emitter, reply, message_id=turn.request.message_id, keeps=keeps)
+        bubble = Bubble(page, cards=cards, reopened=reopened)
         async for view in turn.views():
             await bubble.draw(view)
     finally:

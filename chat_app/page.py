@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from chat_app.reopen import ballot_element, card_element
+from chat_app.reopen import ballot_element, card_element, hand_off_id
 from chat_app.wording import SAFETY_AUTHOR
 
 
@@ -11,11 +11,13 @@ class Page:
     """One reply on one page.
 
     `session` is Chainlit's session, `emitter` gives what sends events to its browser, and `reply` is Chainlit's message
-    with the reply's id. One page of each turn `keeps` it: writes the end to the conversation's history.
+    with the reply's id, an answer to `message_id`. One page of each turn `keeps` it: writes the end to the
+    conversation's history.
     """
 
-    def __init__(self, session: Any, emitter: Callable[[], Any], reply: Any, *, keeps: bool) -> None:
-        self.session, self.emitter, self.reply, self.keeps = session, emitter, reply, keeps
+    def __init__(self, session: Any, emitter: Callable[[], Any], reply: Any, *, message_id: str, keeps: bool) -> None:
+        self.session, self.emitter, self.reply, self.message_id = session, emitter, reply, message_id
+        self.keeps = keeps
 
     @property
     def socket(self) -> str:
@@ -52,7 +54,7 @@ class Page:
         if author is not None:
             self.reply.author = author
         if author == SAFETY_AUTHOR:
-            self.reply.metadata = {"avatarName": author}
+            self.reply.id, self.reply.metadata = hand_off_id(self.message_id), {"avatarName": author}
         if self.keeps:
             await (self.reply.send() if new else self.reply.update())
         else:

@@ -19,11 +19,22 @@ from db.records import DraftStatus, MessageRecord, Outcome, ReplyRecord
 
 Step = dict[str, Any]
 PERSON = "You"
+_IDS = uuid.UUID("0c8a6f1e-52f7-4c0b-9a3e-7be0d41f6c25")
+
+
+def _made_of(key: str, what: str) -> str:
+    """An id for `what` of the entry `key`: the same every time, so that it is replaced and never doubled."""
+    return str(uuid.uuid5(_IDS, f"{what} of {key}"))
 
 
 def card_id(reply_id: str) -> str:
-    """The element id of a reply's card: the same every time, so that a card is replaced and never doubled."""
-    return str(uuid.uuid5(uuid.UUID(reply_id), "score-card"))
+    """The element id of a reply's card."""
+    return _made_of(reply_id, "score-card")
+
+
+def hand_off_id(message_id: str) -> str:
+    """The id of the entry that hands a crisis off: the one on the page is the one that a reopened page shows."""
+    return _made_of(message_id, "hand-off")
 
 
 def card_element(thread_id: str, reply_id: str, props: Mapping[str, Any]) -> dict[str, Any]:
@@ -33,7 +44,7 @@ def card_element(thread_id: str, reply_id: str, props: Mapping[str, Any]) -> dic
 
 def ballot_element(thread_id: str, entry: str, props: Mapping[str, Any]) -> dict[str, Any]:
     """A ballot as the page's element, under its entry; the same id every time."""
-    return _element(str(uuid.uuid5(uuid.UUID(entry), "ballot")), thread_id, entry, BALLOT_ELEMENT, props)
+    return _element(_made_of(entry, "ballot"), thread_id, entry, BALLOT_ELEMENT, props)
 
 
 def _element(id_: str, thread_id: str, under: str, name: str, props: Mapping[str, Any]) -> dict[str, Any]:
@@ -152,10 +163,14 @@ def with_replies(
             entry, at = ballots[step["id"]], str(step.get("createdAt"))
             under = entry_id(step["id"])
             shown.append(reply_step(under, thread_id, author=ballot_author, text=entry.text, created_at=at))
-        if step["id"] in crises and following.get("name") != SAFETY_AUTHOR:
+        if (
+            step["id"] in crises
+            and hand_off_id(step["id"]) not in known
+            and following.get("name") != SAFETY_AUTHOR  # written before its id was made of the message's
+        ):
             shown.append(_hand_off_step(crises[step["id"]], country))
         if step["id"] in dead:
-            note_id = str(uuid.uuid5(uuid.UUID(step["id"]), "interrupted"))
+            note_id = _made_of(step["id"], "interrupted")
             at = str(step.get("createdAt"))
             shown.append(reply_step(note_id, thread_id, author=SYSTEM_AUTHOR, text=INTERRUPTED, created_at=at))
     return shown
@@ -172,7 +187,7 @@ def _dead(messages: Sequence[MessageRecord], running: str | None) -> set[str]:
 
 def _hand_off_step(message: MessageRecord, country: str | None) -> Step:
     step = reply_step(
-        str(uuid.uuid5(uuid.UUID(message.id), "hand-off")),
+        hand_off_id(message.id),
         message.conversation_id,
         author=SAFETY_AUTHOR,
         text=safety.handoff(country, safety.check(message.text).language),

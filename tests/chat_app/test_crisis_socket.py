@@ -209,6 +209,7 @@ async def test_the_page_shows_the_hand_off_again_although_its_history_lost_it(
         other.execute("DELETE FROM steps WHERE id = ?", (turn.reply["id"],))
     async with page.visitor.page(thread=page.thread) as again:
         assert handed_off(again)
+        assert again.steps[turn.reply["id"]]["output"] == turn.text  # the same entry, and not a second one
         assert again.cards == {}
 
 
