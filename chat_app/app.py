@@ -230,6 +230,7 @@ async def on_chat_resume(thread: ThreadDict) -> None:
     session, page = here(), current()
     stored: Any = thread.get("metadata") or {}
     metadata = json.loads(stored) if isinstance(stored, str) else stored
+    await page.hub.written(thread["id"])
     turn = page.hub.running(thread["id"])
     try:
         replies = await page.services.store.replies(thread["id"])

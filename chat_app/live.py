@@ -261,6 +261,11 @@ class Hub:
         turn.start(events, lambda: self._open.discard(turn))
         return turn
 
+    async def written(self, conversation_id: str) -> None:
+        """Return when the turns whose end is on the page are written down, so that a page opened now reads them too."""
+        ended = [turn for turn in self._open if turn.view.end is not None]
+        await asyncio.gather(*(turn.wait() for turn in ended if turn.request.conversation_id == conversation_id))
+
     async def stop(self, conversation_id: str, participant_id: str) -> None:
         """Stop a person's own turn; anybody else's, or none, is left alone."""
         turn = self.running(conversation_id)

@@ -213,6 +213,19 @@ async def test_the_page_shows_the_hand_off_again_although_its_history_lost_it(
         assert again.cards == {}
 
 
+async def test_a_page_loaded_again_before_the_crisis_is_stored_shows_the_hand_off(
+    talking: Served, page: SocketPage
+) -> None:
+    await page.send("Hello there.")
+    with locked(talking.data_dir) as other:
+        await page.begin(CRISIS)
+        await page.until(lambda: handed_off(page), 0.9)
+        await page.close()
+        asyncio.get_running_loop().call_later(0.5, other.execute, "ROLLBACK")
+        async with page.visitor.page(thread=page.thread) as again:
+            assert handed_off(again)
+
+
 def test_no_starter_of_a_persona_is_a_crisis() -> None:
     personas = PromptLibrary.load(None, "supportive listener").personas.values()
     assert not [s.message for persona in personas for s in persona.starters if safety.check(s.message).crisis]
