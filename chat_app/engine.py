@@ -9,15 +9,14 @@ whether it is used or not.
 import asyncio
 import concurrent.futures
 import logging
-import os
 import secrets
-import sys
 import threading
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from chat_app.niceness import with_low_threads
 from chat_app.records import Delta, FailureKind, ModelFailure
 from chat_app.waiting_line import Ticket, WaitingLine
 
@@ -31,9 +30,6 @@ BATCH_TOKENS = 64
 Stop while a prompt is read works within one such step; this model reads no faster in larger steps."""
 PROMPT_CACHE_MB = 64
 """Memory for conversations that lost their slot to another chat, so that their next turn need not be read again."""
-
-NICENESS = 10
-"""Of the engine's own threads: beside one of niceness 0 on the same core they get a tenth of it (sched(7))."""
 
 MARKS = ("<|im_start|>", "<|im_end|>", "<|endoftext|>")
 """How the embedded model is told who speaks."""
@@ -254,7 +250,7 @@ class Engine:
     def _start(self) -> _Running:
         with self._starting:
             if self._running is None:
-                self._running = _Running(_in_low_priority(self._load), self.line.slots)
+                self._running = _Running(self._load(), self.line.slots)
             return self._running
 
     def _load(self) -> Any:
@@ -271,7 +267,7 @@ class Engine:
                 FailureKind.UNREACHABLE, "The embedded model's file is missing. Run `heard models fetch` to fetch it."
             )
         try:
-            server = xllamacpp.Server(self._params(xllamacpp))
+            server = with_low_threads(lambda: xllamacpp.Server(self._params(xllamacpp)))
             # The first call of all compiles the chat template and touches the memory, so that a person's needn't.
             hello = {"messages": [{"role": "user", "content": "Hello"}], "max_tokens": 1}
             server.handle_chat_completions(hello, lambda _: False)
@@ -301,15 +297,3 @@ class Engine:
         params.ui = params.endpoint_slots = params.cors_credentials = False
         params.cors_origins = ""
         return params
-
-
-def _in_low_priority(load: Callable[[], Any]) -> Any:
-    """Call `load` in a thread of its own; the threads that it starts inherit its niceness and outlive it."""
-    with concurrent.futures.ThreadPoolExecutor(1, "engine-start", initializer=_lower_priority) as thread:
-        return thread.submit(load).result()
-
-
-def _lower_priority() -> None:
-    # Only Linux has a niceness for each thread; elsewhere this would slow the whole server. It cannot be taken back.
-    if sys.platform == "linux":
-        os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), NICENESS)

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.chat_app.talking import CRISIS, CURT, OUTCOME, WARM, Served, slow
+from chat_app.weights import Weights
+from tests.chat_app.talking import CRISIS, CURT, OUTCOME, WARM, Served, serving, slow
 from tests.servers import cut, reply
 from tests.socket_client import SocketPage, Visitor
 
@@ -102,12 +103,14 @@ async def test_without_live_scores_nothing_is_shown_and_all_is_stored(talking: S
     assert talking.rows(f"{scores} WHERE r.message_id = ?", turn.message_id) == [(1,)]
 
 
-async def test_the_embedded_model_answers(talking: Served, page: SocketPage) -> None:
-    await page.choose(model="smollm2")
-    turn = await page.send("My cat is ill.", seconds=240)
-    assert len(turn.text.split()) >= 3
-    assert turn.card is not None
-    assert talking.rows(OUTCOME, turn.message_id) == [("answered",)]
+async def test_the_embedded_model_answers(tmp_path: Path, weights: Weights) -> None:
+    with serving(tmp_path) as patient:  # not the shared one, whose haste a busy machine's engine would not meet
+        async with Visitor.agree(patient.url) as somebody, somebody.page() as page:
+            await page.choose(model="smollm2")
+            turn = await page.send("My cat is ill.", seconds=240)
+        assert len(turn.text.split()) >= 3
+        assert turn.card is not None
+        assert patient.rows(OUTCOME, turn.message_id) == [("answered",)]
 
 
 async def test_a_conversation_opens_again_as_it_was(talking: Served, page: SocketPage) -> None:

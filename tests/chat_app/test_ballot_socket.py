@@ -23,7 +23,7 @@ VOTE = "SELECT v.choice, v.most, v.least, v.width_class, v.changes FROM vote v J
 
 @pytest.fixture(scope="module")
 def blind(tmp_path_factory: pytest.TempPathFactory, weights: Weights) -> Iterator[Blind]:
-    hasty = {"first_token_seconds": "2", "stall_seconds": "2"}
+    hasty = {"first_token_seconds": "5", "stall_seconds": "5"}
     with blind_chat(tmp_path_factory.mktemp("blind"), **hasty) as made:
         yield made
 
