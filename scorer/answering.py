@@ -46,6 +46,8 @@ come back to an earlier one are taken for strays (ESConv's row in the head's car
 LEAST = 0.7
 """What a reply noted by either mark keeps of its components' heights. So much, because a good reply is marked now and
 then; chosen on the own set's training part, by folds, of .3, .5, .7 and 1."""
+FEW_WORDS = 9
+"""Words of a message that has room for one thing only, and is told good or bad more surely than a longer one."""
 TAKEN_UP = 0.5
 """Likeness from which a reply has taken up its message, whatever its phrases sound like."""
 
@@ -63,7 +65,7 @@ class Answering:
     outlook: Floats
     """v and v_0: width * (layers + 1) + 1."""
     joy: Floats
-    """Outlook at which a reply's joy is doubted by 0, and by 1."""
+    """Outlook at which joy is doubted by 0, and by 1: a row for messages of FEW_WORDS at most, one for longer ones."""
     sorrow: Floats
     """The same for sorrow."""
 
@@ -79,7 +81,7 @@ class Answering:
             raise ScorerError(f"{path} is damaged. {AGAIN}") from error
         sizes = [array.shape for array in (found.topic, found.joy, found.sorrow)]
         banks = (found.bank, found.general)
-        if sizes != [(5,), (2,), (2,)] or any(bank.ndim != 2 or len(bank) < NEAREST for bank in banks):
+        if sizes != [(5,), (2, 2), (2, 2)] or any(bank.ndim != 2 or len(bank) < NEAREST for bank in banks):
             raise ScorerError(f"{path} does not hold what marks replies. {AGAIN}")
         return replace(found, bank=_unit(found.bank), general=_unit(found.general))
 
@@ -94,11 +96,12 @@ class Answering:
         if {self.bank.shape[1], self.general.shape[1]} != {layer} or self.outlook.shape != (layers + layer + 1,):
             raise ScorerError(f"The {FILE} beside the head is of another encoder or another head. {AGAIN}")
 
-    def doubts(self, text: str, reply: Floats, messages: Sequence[Floats | None]) -> dict[str, float]:
+    def doubts(self, text: str, reply: Floats, messages: Sequence[Floats | None], words: int) -> dict[str, float]:
         """By a note's name, the graver first: what is of another matter cannot be misread.
 
         `text` is the reply as the encoder sees it, `reply` its vector; `messages` are those of the person that it may
-        answer, the newest first, None for one that says nothing. Nothing is doubted where that is the newest.
+        answer, the newest first, None for one that says nothing. Nothing is doubted where that is the newest, which
+        has so many `words`.
         """
         known = [message for message in messages if message is not None]
         if not known or messages[0] is None:
@@ -110,15 +113,15 @@ class Answering:
         features = (max(likenesses), near, general, math.log(len(text.split())))
         return {
             "off_topic": float(self.topic[:-1] @ features + self.topic[-1]),
-            "misread": self._misread(text, known[0]) if likenesses[0] < TAKEN_UP else -math.inf,
+            "misread": self._misread(text, known[0], words) if likenesses[0] < TAKEN_UP else -math.inf,
         }
 
-    def _misread(self, text: str, message: Floats) -> float:
+    def _misread(self, text: str, message: Floats, words: int) -> float:
         """-inf for a reply that shares no feeling, or both."""
         taken = leaning(text)
         if taken not in ("joy", "sorrow"):
             return -math.inf
-        begins, whole = self.joy if taken == "joy" else self.sorrow
+        begins, whole = (self.joy if taken == "joy" else self.sorrow)[0 if words <= FEW_WORDS else 1]
         outlook = float(self.outlook[:-1] @ message + self.outlook[-1])
         return float((outlook - begins) / (whole - begins))
 

@@ -15,7 +15,7 @@ import numpy as np
 from scorer.answering_train import Judge
 from scorer.bootstrap import shown
 from scorer.data import FACETS, Example, Table, pairs, shared_examples, source_folder, tabulate
-from scorer.evaluate_answering import answering_rows, elsewhere
+from scorer.evaluate_answering import answering_rows, elsewhere, plain_rows
 from scorer.evaluate_own import interval_rows, pair_rows, part_rows, rating_rows
 from scorer.evaluate_product import disguise_rows, evidence_rows
 from scorer.features import Features, Tell
@@ -84,7 +84,11 @@ def evaluate(shared: Path, encoder_folder: Path, cache: Path | None, tell: Tell)
             pair_rows(judge, *([run[rows] for run in runs] for rows in sides.values())),
         ),
         ("Replies that miss their message: share noted, five seeds", answering_rows(judge)),
-        ("The same where it was not trained: share noted", elsewhere(judge, table.examples)),
+        ("Plain news of a few words, and plain replies: share noted, five seeds", plain_rows(judge)),
+        (
+            "Replies of the public sources to their own and to other messages: share noted",
+            elsewhere(judge, table.examples),
+        ),
         ("Two ratings of the own set", rating_rows()),
         (
             "Disguises of the test part's replies: mean size of Empathy's change, shipped head",

@@ -5,13 +5,14 @@ is given its own message, which should not be marked, and another one, which sho
 """
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from scorer.answering import LOOKED_BACK, verdict
 from scorer.answering_train import GOOD, MISSES, VAGUE, Judge, cut, fit, own_doubts
-from scorer.data import Example
+from scorer.data import Example, rows_of
 from scorer.tables import Line, spread
 
 Floats = np.ndarray[Any, np.dtype[Any]]
@@ -22,6 +23,20 @@ KINDS = {"off topic": MISSES[:1], "misread": MISSES[1:], "good": GOOD, "vague": 
 SEEDS = 5
 DRAWN = 700
 """Replies of each public source."""
+PLAIN_NEWS = Path(__file__).parent / "plain_news.csv"
+MET_WITH = {
+    "joy": (
+        "That's wonderful news! Congratulations!",
+        "Congratulations! I'm so happy for you.",
+        "How exciting! You must be so proud of yourself.",
+    ),
+    "sorrow": (
+        "I'm so sorry to hear that. That must be really hard for you.",
+        "Oh no, I'm so sorry. That sounds painful.",
+        "I'm so sorry. My heart goes out to you.",
+    ),
+}
+"""What plain news is answered with, by the feeling that is shared."""
 APART = 101
 """Rows between a reply and the message given to it in its place."""
 
@@ -48,6 +63,35 @@ def answering_rows(judge: Judge) -> list[Line]:
             chosen = inside & data.style(*styles)
             cells = {f"noted as {mark}": spread([_share(run[chosen], mark) for run in runs]) for mark in MARKS}
             lines.append(Line(f"{part}: {name} ({int(chosen.sum())})", cells))
+    return lines
+
+
+def plain_rows(judge: Judge) -> list[Line]:
+    """Share of plain replies noted for plain news of a few words, which nothing was trained or chosen on."""
+    seen = np.where(~judge.data.test)[0]
+    models = [fit(judge.data, seen, seed) for seed in range(SEEDS)]
+    read_replies = {text: judge.vectors.of_text(text) for texts in MET_WITH.values() for text in texts}
+    lines = []
+    for outlook in ("bad", "good"):
+        news = [row["message"] for row in rows_of(PLAIN_NEWS) if row["outlook"] == outlook]
+        told = {message: judge.vectors.of_message(message) for message in news}
+        cells = {}
+        for feeling, replies in MET_WITH.items():
+            notes = [
+                np.array(
+                    noted(
+                        [
+                            model.doubts(text, read_replies[text], [told[message]], len(message.split()))
+                            for message in news
+                            for text in replies
+                        ]
+                    ),
+                    object,
+                )
+                for model in models
+            ]
+            cells[f"met with {feeling}"] = spread([1 - _share(found, "") for found in notes])
+        lines.append(Line(f"{outlook} news ({len(news)}), {len(replies)} replies of each feeling", cells))
     return lines
 
 

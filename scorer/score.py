@@ -151,7 +151,8 @@ class Scorer:
             return {}
         told = (seeker, *reversed(earlier[-LOOKED_BACK + 1 :]))
         own = self._vectors.of_states(seen.states, len(seen.tokens.ids))
-        return self.head.answering.doubts(seen.text, own, [self._vectors.of_message(text) for text in told])
+        messages = [self._vectors.of_message(text) for text in told]
+        return self.head.answering.doubts(seen.text, own, messages, len(seeker.split()))
 
     def _intervals(self, components: Array) -> dict[str, tuple[float, float]]:
         middles = [*components, components.mean()]

@@ -11,7 +11,10 @@ import pytest
 from safetensors.numpy import load_file, save_file
 
 from scorer.answering import FILE, LEAST, LOOKED_BACK, Answering, kept
+from scorer.answering_train import OUTLOOKS
+from scorer.data import MESSAGES, rows_of
 from scorer.errors import ScorerError
+from scorer.evaluate_answering import MET_WITH, PLAIN_NEWS
 from scorer.files import file_sha256
 from scorer.head import Head
 from scorer.score import HEADS, Scorer
@@ -95,6 +98,60 @@ FEW_WORDS = (
     "I failed my exam.", "My dog died.", "I got fired.", "nobody likes me", "My mum is ill", "I lost my keys",
     "We broke up.", "I was not invited to the wedding", "My car was stolen", "I hate my job",
 )  # fmt: skip
+
+
+PLAIN_BAD = (
+    "My dog died.", "My dog died yesterday.", "My grandmother died this morning.", "My mother has cancer.",
+    "My mum just got diagnosed with cancer.", "I lost my job today.", "I just lost my job.",
+    "I got fired this morning.", "I failed my final exam again.", "I failed the bar exam.",
+    "My girlfriend broke up with me last night.", "My husband left me.", "My wife wants a divorce.",
+    "I had a miscarriage last week.", "I can't stop crying.", "I feel so lonely lately.", "Nobody likes me.",
+    "I feel worthless.", "My house was broken into.", "I crashed my car on the way to work.",
+    "I'm being bullied at school.", "My best friend stopped talking to me.", "I didn't get into my dream college.",
+    "I was rejected again.", "My son is in the hospital.", "My father had a heart attack last night.",
+    "I am so stressed about money.", "I'm getting evicted next week.", "I had a terrible day at work.",
+    "I'm really anxious about my surgery.", "My cat ran away and I can't find her.", "I lost the baby.",
+    "My brother was in an accident.", "I'm failing all my classes.", "My boyfriend cheated on me.",
+    "Everyone forgot my birthday.", "I relapsed last night.", "I hate myself for what I did.",
+    "My boss humiliated me in front of everyone.", "I'm so tired of being in pain.",
+)  # fmt: skip
+PLAIN_GOOD = (
+    "I got the job!", "I got promoted today!", "I passed my exam!", "I passed my driving test.",
+    "I got accepted into my dream university.", "I just got engaged!", "We're having a baby!",
+    "My daughter was born last night.", "I got my first paycheck today.", "My cancer is in remission.",
+    "My son took his first steps today.", "I finished my first marathon!", "I won the competition!",
+    "We bought our first house.", "I graduated with honors.", "My best friend is coming to visit.",
+    "I finally finished my thesis.", "My test results came back negative, I'm healthy.",
+    "I'm one year sober today.", "I made a new friend at school.", "My team won the championship.",
+    "I got a scholarship.", "My dad is coming home from the hospital.", "I published my first book.",
+    "I adopted a puppy today!", "She said yes!", "I'm getting married in June!", "I had the best day ever.",
+    "I got a raise.", "My boyfriend proposed to me.",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("messages", "fitting", "contrary"), [(PLAIN_BAD, "sorrow", "joy"), (PLAIN_GOOD, "joy", "sorrow")]
+)
+def test_plain_news_of_a_few_words_is_told_good_or_bad(
+    scorer: Scorer, messages: tuple[str, ...], fitting: str, contrary: str
+) -> None:
+    def noted(feeling: str) -> float:
+        return float(np.mean([bool(scorer.score(m, r).notes) for m in messages for r in MET_WITH[feeling]]))
+
+    assert noted(contrary) >= 0.75
+    assert noted(fitting) <= 0.02
+
+
+def test_what_the_marks_are_measured_by_is_not_among_what_they_learnt() -> None:
+    learnt = {_letters(row["message"]) for path in (OUTLOOKS, MESSAGES) for row in rows_of(path)}
+    measured = {_letters(row["message"]) for row in rows_of(PLAIN_NEWS)}
+    assert len(measured) == 80
+    assert not learnt & measured
+    assert not learnt & {_letters(message) for message in (*PLAIN_BAD, *PLAIN_GOOD, *FEW_WORDS)}
+
+
+def _letters(message: str) -> str:
+    return " ".join("".join(c for c in message.lower() if c.isalnum() or c.isspace()).split())
 
 
 def test_general_kind_words_answer_a_message_of_a_few_words(scorer: Scorer) -> None:
