@@ -96,12 +96,12 @@ class Answering:
         if {self.bank.shape[1], self.general.shape[1]} != {layer} or self.outlook.shape != (layers + layer + 1,):
             raise ScorerError(f"The {FILE} beside the head is of another encoder or another head. {AGAIN}")
 
-    def doubts(self, text: str, reply: Floats, messages: Sequence[Floats | None], words: int) -> dict[str, float]:
+    def doubts(self, text: str, reply: Floats, messages: Sequence[Floats | None], *, short: bool) -> dict[str, float]:
         """By a note's name, the graver first: what is of another matter cannot be misread.
 
         `text` is the reply as the encoder sees it, `reply` its vector; `messages` are those of the person that it may
         answer, the newest first, None for one that says nothing. Nothing is doubted where that is the newest, which
-        has so many `words`.
+        is `short` or not (`is_short`).
         """
         known = [message for message in messages if message is not None]
         if not known or messages[0] is None:
@@ -113,17 +113,22 @@ class Answering:
         features = (max(likenesses), near, general, math.log(len(text.split())))
         return {
             "off_topic": float(self.topic[:-1] @ features + self.topic[-1]),
-            "misread": self._misread(text, known[0], words) if likenesses[0] < TAKEN_UP else -math.inf,
+            "misread": self._misread(text, known[0], short) if likenesses[0] < TAKEN_UP else -math.inf,
         }
 
-    def _misread(self, text: str, message: Floats, words: int) -> float:
+    def _misread(self, text: str, message: Floats, short: bool) -> float:
         """-inf for a reply that shares no feeling, or both."""
         taken = leaning(text)
         if taken not in ("joy", "sorrow"):
             return -math.inf
-        begins, whole = (self.joy if taken == "joy" else self.sorrow)[0 if words <= FEW_WORDS else 1]
+        begins, whole = (self.joy if taken == "joy" else self.sorrow)[0 if short else 1]
         outlook = float(self.outlook[:-1] @ message + self.outlook[-1])
         return float((outlook - begins) / (whole - begins))
+
+
+def is_short(message: str) -> bool:
+    """Whether a message, as a person wrote it, has FEW_WORDS at most."""
+    return len(message.split()) <= FEW_WORDS
 
 
 def verdict(seeker: str, reply: str, doubts: Mapping[str, float]) -> tuple[str, float]:

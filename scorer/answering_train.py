@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from scorer.answering import FEW_WORDS, Answering, nearest, verdict
+from scorer.answering import Answering, is_short, nearest, verdict
 from scorer.data import FOLDS, MESSAGES, Example, project_set, rows_of
 from scorer.encoder import Encoder
 from scorer.features import Tell
@@ -75,7 +75,7 @@ class Material:
     """Further messages of the project, for the bank and the outlook."""
     others_outlooks: Floats
     short: Floats
-    """Whether a message has FEW_WORDS at most."""
+    """Whether a message `is_short`."""
     others_short: Floats
     width: int
     """Of one layer's direction."""
@@ -120,14 +120,10 @@ def material(vectors: Vectors, tell: Tell) -> Material:
         np.array([message in tests for message in messages]),
         np.stack(found[first:second]),
         np.array(list(more.values())),
-        np.array([_is_short(message) for message in messages]),
-        np.array([_is_short(message) for message in more]),
+        np.array([is_short(message) for message in messages]),
+        np.array([is_short(message) for message in more]),
         vectors.width,
     )
-
-
-def _is_short(message: str) -> bool:
-    return len(message.split()) <= FEW_WORDS
 
 
 def fit(data: Material, messages: Rows, seed: int) -> Answering:
@@ -227,10 +223,8 @@ def _outlook(data: Material, messages: Rows, seed: int) -> tuple[Floats, Floats,
 def own_doubts(model: Answering, data: Material, rows: Rows) -> list[dict[str, float]]:
     """Of each of these replies as an answer to its own message, which the model has not seen."""
     return [
-        model.doubts(
-            data.texts[row], data.replies[row], [data.messages[data.own[row]]], len(data.examples[row].seeker.split())
-        )
-        for row in rows.tolist()
+        model.doubts(data.texts[row], data.replies[row], [data.messages[own]], short=bool(data.short[own]))
+        for row, own in zip(rows.tolist(), data.own[rows].tolist(), strict=True)
     ]
 
 
@@ -265,8 +259,8 @@ class Judge:
         """Of any reply, by the model as it is shipped; the newest message first."""
         text = read(reply).text
         told = [self.vectors.of_message(message) for message in messages]
-        words = len(messages[0].split()) if messages else 0
-        return self.model.doubts(text, self.vectors.of_text(text), told, words) if text else {}
+        short = is_short(next(iter(messages), ""))
+        return self.model.doubts(text, self.vectors.of_text(text), told, short=short) if text else {}
 
     def kept(self, seeker: str, reply: str) -> float:
         """Share of its components' heights (`scorer.answering.verdict`)."""

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from scorer.answering import LOOKED_BACK, verdict
+from scorer.answering import LOOKED_BACK, is_short, verdict
 from scorer.answering_train import GOOD, MISSES, VAGUE, Judge, cut, fit, own_doubts
 from scorer.data import Example, rows_of
 from scorer.tables import Line, spread
@@ -70,27 +70,22 @@ def plain_rows(judge: Judge) -> list[Line]:
     """Share of plain replies noted for plain news of a few words, which nothing was trained or chosen on."""
     seen = np.where(~judge.data.test)[0]
     models = [fit(judge.data, seen, seed) for seed in range(SEEDS)]
-    read_replies = {text: judge.vectors.of_text(text) for texts in MET_WITH.values() for text in texts}
+    vectors = {text: judge.vectors.of_text(text) for texts in MET_WITH.values() for text in texts}
     lines = []
     for outlook in ("bad", "good"):
         news = [row["message"] for row in rows_of(PLAIN_NEWS) if row["outlook"] == outlook]
         told = {message: judge.vectors.of_message(message) for message in news}
         cells = {}
         for feeling, replies in MET_WITH.items():
-            notes = [
-                np.array(
-                    noted(
-                        [
-                            model.doubts(text, read_replies[text], [told[message]], len(message.split()))
-                            for message in news
-                            for text in replies
-                        ]
-                    ),
-                    object,
-                )
-                for model in models
-            ]
-            cells[f"met with {feeling}"] = spread([1 - _share(found, "") for found in notes])
+            pairs = [(message, text) for message in news for text in replies]
+            shares = []
+            for model in models:
+                doubts = [
+                    model.doubts(text, vectors[text], [told[message]], short=is_short(message))
+                    for message, text in pairs
+                ]
+                shares.append(1 - _share(np.array(noted(doubts), object), ""))
+            cells[f"met with {feeling}"] = spread(shares)
         lines.append(Line(f"{outlook} news ({len(news)}), {len(replies)} replies of each feeling", cells))
     return lines
 

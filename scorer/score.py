@@ -6,7 +6,7 @@ from pathlib import Path
 
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
-from scorer.answering import LOOKED_BACK, verdict
+from scorer.answering import LOOKED_BACK, is_short, verdict
 from scorer.encoder import Encoder, Tokens
 from scorer.english import English
 from scorer.errors import ScorerError
@@ -152,7 +152,7 @@ class Scorer:
         told = (seeker, *reversed(earlier[-LOOKED_BACK + 1 :]))
         own = self._vectors.of_states(seen.states, len(seen.tokens.ids))
         messages = [self._vectors.of_message(text) for text in told]
-        return self.head.answering.doubts(seen.text, own, messages, len(seeker.split()))
+        return self.head.answering.doubts(seen.text, own, messages, short=is_short(seeker))
 
     def _intervals(self, components: Array) -> dict[str, tuple[float, float]]:
         middles = [*components, components.mean()]

@@ -46,11 +46,11 @@ def test_what_is_built_is_built_in_ordinary_priority() -> None:
 
 def test_a_thread_of_python_that_starts_meanwhile_does_not_stand_back() -> None:
     done = threading.Event()
-    begun = with_low_threads(lambda: threading.Thread(target=done.wait))
-    began = with_low_threads(lambda: begun.start() or begun)
+    ours = threading.Thread(target=done.wait)
+    with_low_threads(ours.start)
     try:
-        assert began.native_id
-        assert niceness(began.native_id) == niceness(os.getpid())
+        assert ours.native_id
+        assert niceness(ours.native_id) == niceness(os.getpid())
     finally:
         done.set()
-        began.join()
+        ours.join()
