@@ -8,7 +8,7 @@ import sys
 
 import typer
 
-from chat_app.commands import (
+from heard.chat_app.commands import (
     chat,
     check,
     compare,

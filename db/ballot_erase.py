@@ -3,7 +3,7 @@
 from sqlalchemy import ColumnElement, delete, select
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from db.study_tables import AnswerRow, BallotRow, SlotRow, VoteChangeRow, VoteRow
+from heard.db.study_tables import AnswerRow, BallotRow, SlotRow, VoteChangeRow, VoteRow
 
 BATCH = 500
 """Ids in one statement; SQLite takes no more than some thousands."""

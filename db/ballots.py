@@ -6,16 +6,16 @@ from sqlalchemy import ColumnElement, select, update
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import joinedload, selectinload
 
-from db.errors import StoreGone
-from db.study_records import (
+from heard.db.errors import StoreGone
+from heard.db.study_records import (
     AnswerRecord,
     AnswerStatus,
     BallotRecord,
     VoteRecord,
 )
-from db.study_rows import answer_values, ballot_record, ballot_row, vote_record
-from db.study_tables import AnswerRow, BallotRow, SlotRow
-from db.tables import ParticipantRow
+from heard.db.study_rows import answer_values, ballot_record, ballot_row, vote_record
+from heard.db.study_tables import AnswerRow, BallotRow, SlotRow
+from heard.db.tables import ParticipantRow
 
 ERASED = "Your data here has been erased, so nothing was taken. Open the first page to start anew."
 

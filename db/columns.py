@@ -7,7 +7,7 @@ from typing import Any
 from sqlalchemy import DateTime, Dialect, Text
 from sqlalchemy.types import TypeDecorator
 
-from db.text import clean, clean_text
+from heard.db.text import clean, clean_text
 
 
 class CleanText(TypeDecorator[str]):

@@ -19,8 +19,8 @@ from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 from tenacity import AsyncRetrying, retry_if_exception, stop_after_delay, wait_random
 
-from db.errors import StoreBusy, StoreError, StoreUnavailable, translate
-from db.lite import opener
+from heard.db.errors import StoreBusy, StoreError, StoreUnavailable, translate
+from heard.db.lite import opener
 
 DRIVERS = ("sqlite+aiosqlite", "postgresql+asyncpg")
 BEGIN = "heard_begin"

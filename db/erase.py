@@ -7,12 +7,12 @@ from sqlalchemy import ColumnElement, Table, delete, or_, select, text
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, AsyncSession
 
-from db.ballot_erase import delete_ballot_rows
-from db.engine import BEGIN, NONE, write_queue
-from db.errors import StoreError
-from db.history_tables import ELEMENTS, FEEDBACKS, STEPS, THREADS, USERS
-from db.study_tables import BallotRow
-from db.tables import Base, ConversationRow, ParticipantRow
+from heard.db.ballot_erase import delete_ballot_rows
+from heard.db.engine import BEGIN, NONE, write_queue
+from heard.db.errors import StoreError
+from heard.db.history_tables import ELEMENTS, FEEDBACKS, STEPS, THREADS, USERS
+from heard.db.study_tables import BallotRow
+from heard.db.tables import Base, ConversationRow, ParticipantRow
 
 log = logging.getLogger(__name__)
 

@@ -6,10 +6,10 @@ from typing import Any
 from sqlalchemy import or_, select
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from db.export_rows import export_rows, plain
-from db.history_tables import ELEMENTS, FEEDBACKS, STEPS, THREADS, USERS
-from db.study_export import export_studies, hide_reply
-from db.tables import Base
+from heard.db.export_rows import export_rows, plain
+from heard.db.history_tables import ELEMENTS, FEEDBACKS, STEPS, THREADS, USERS
+from heard.db.study_export import export_studies, hide_reply
+from heard.db.tables import Base
 
 _OURS = Base.metadata.tables
 

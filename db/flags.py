@@ -6,10 +6,10 @@ from dataclasses import fields
 from sqlalchemy import func, select
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from db.errors import StoreDenied, StoreGone
-from db.records import FlagRecord, ScoreRecord
-from db.tables import ConsentRow, FlagRow, ParticipantRow
-from db.text import clean_text
+from heard.db.errors import StoreDenied, StoreGone
+from heard.db.records import FlagRecord, ScoreRecord
+from heard.db.tables import ConsentRow, FlagRow, ParticipantRow
+from heard.db.text import clean_text
 
 _SCORE = [field.name for field in fields(ScoreRecord)]
 

@@ -6,7 +6,7 @@ are JSON in a text here, on SQLite and PostgreSQL alike; its times are texts too
 
 from sqlalchemy import Boolean, Column, ForeignKey, Integer, Table, Text, UniqueConstraint
 
-from db.tables import Base
+from heard.db.tables import Base
 
 USERS = Table(
     "users",

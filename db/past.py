@@ -8,9 +8,9 @@ from typing import Any
 from sqlalchemy import Select, select
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from db.errors import StoreGone
-from db.records import DraftStatus, HistoryItem, Outcome, Past, SummaryRecord, Told, Untold
-from db.tables import ConversationRow, DraftRow, MessageRow, ParticipantRow, ReplyRow, SummaryRow
+from heard.db.errors import StoreGone
+from heard.db.records import DraftStatus, HistoryItem, Outcome, Past, SummaryRecord, Told, Untold
+from heard.db.tables import ConversationRow, DraftRow, MessageRow, ParticipantRow, ReplyRow, SummaryRow
 
 HISTORY_TURNS = 200
 """Exchanges that a prompt may look back on beside the first; fewer where they do not fit the model."""

@@ -80,7 +80,7 @@ class ScoreRecord:
     head_sha256: str
     encoder_sha256: str
     details: dict[str, Any] | None = None
-    """What else the scorer said, as JSON values: `notes`, `intervals` and `evidence` (`chat_app/drafts.py`); None for
+    """What else the scorer said, as JSON values: `notes`, `intervals` and `evidence` ; None for
     scores of before there was any."""
 
 

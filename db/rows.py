@@ -2,7 +2,7 @@
 
 from dataclasses import asdict, fields
 
-from db.records import (
+from heard.db.records import (
     ConsentRecord,
     DraftRecord,
     DraftStatus,
@@ -12,7 +12,7 @@ from db.records import (
     ScoreRecord,
     StepRecord,
 )
-from db.tables import ConsentRow, DraftRow, MessageRow, ReplyRow, ScoreRow
+from heard.db.tables import ConsentRow, DraftRow, MessageRow, ReplyRow, ScoreRow
 
 # The columns that a row and its record hold alike, under the same name.
 _SCORE = [field.name for field in fields(ScoreRecord)]

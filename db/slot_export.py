@@ -13,8 +13,8 @@ from typing import Any
 from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from db.study_records import LETTERS
-from db.study_tables import AnswerRow, SlotRow
+from heard.db.study_records import LETTERS
+from heard.db.study_tables import AnswerRow, SlotRow
 
 MOST = 50_000
 """Orders and items remembered, before they are forgotten and read again."""

@@ -15,8 +15,8 @@ from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession
 from sqlalchemy.orm import selectinload
 
-from db.erase import delete_conversation_rows, delete_participant_rows, scrub
-from db.errors import (
+from heard.db.erase import delete_conversation_rows, delete_participant_rows, scrub
+from heard.db.errors import (
     StoreBusy,
     StoreDenied,
     StoreDuplicate,
@@ -26,10 +26,10 @@ from db.errors import (
     StoreReadOnly,
     StoreUnavailable,
 )
-from db.export import export_participant
-from db.flags import research_flags, save_flag
-from db.past import HISTORY_TURNS, newest_turns, read_past, read_untold, save_summary
-from db.records import (
+from heard.db.export import export_participant
+from heard.db.flags import research_flags, save_flag
+from heard.db.past import HISTORY_TURNS, newest_turns, read_past, read_untold, save_summary
+from heard.db.records import (
     ConsentRecord,
     ConversationRecord,
     FlagRecord,
@@ -42,9 +42,9 @@ from db.records import (
     SummaryRecord,
     Untold,
 )
-from db.rows import consent_record, message_record, reply_record, reply_row
-from db.tables import ConsentRow, ConversationRow, DraftRow, MessageRow, ParticipantRow, ReplyRow
-from db.transaction import Result, Work, transact
+from heard.db.rows import consent_record, message_record, reply_record, reply_row
+from heard.db.tables import ConsentRow, ConversationRow, DraftRow, MessageRow, ParticipantRow, ReplyRow
+from heard.db.transaction import Result, Work, transact
 
 __all__ = [
     "Store", "StoreBusy", "StoreDenied", "StoreDuplicate", "StoreError", "StoreFull", "StoreGone", "StoreReadOnly",

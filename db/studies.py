@@ -9,10 +9,10 @@ from sqlalchemy import delete, func, select, update
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import selectinload
 
-from db.ballots import ERASED, draw
-from db.errors import StoreDenied, StoreDuplicate, StoreGone, StudyRefused, VoteRefused
-from db.records import MessageRecord
-from db.study_records import (
+from heard.db.ballots import ERASED, draw
+from heard.db.errors import StoreDenied, StoreDuplicate, StoreGone, StudyRefused, VoteRefused
+from heard.db.records import MessageRecord
+from heard.db.study_records import (
     AnswerRecord,
     AnswerStatus,
     BallotRecord,
@@ -22,11 +22,11 @@ from db.study_records import (
     StudyKind,
     StudyRecord,
 )
-from db.study_rows import answer_values, enrolment_record, item_record, study_record
-from db.study_tables import AnswerRow, BallotRow, EnrolmentRow, ItemRow, StudyRow, VoteRow
-from db.tables import ConversationRow, MessageRow, ParticipantRow
-from db.text import clean_text
-from db.voting import check_consent
+from heard.db.study_rows import answer_values, enrolment_record, item_record, study_record
+from heard.db.study_tables import AnswerRow, BallotRow, EnrolmentRow, ItemRow, StudyRow, VoteRow
+from heard.db.tables import ConversationRow, MessageRow, ParticipantRow
+from heard.db.text import clean_text
+from heard.db.voting import check_consent
 
 Counts = Mapping[str | None, int]
 ChooseCondition = Callable[[Counts], str | None]

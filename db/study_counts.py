@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from sqlalchemy import func, literal, select
 from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession
 
-from db.columns import JsonList
-from db.study_tables import AnswerRow, BallotRow, EnrolmentRow, ItemRow, VoteRow
-from db.transaction import transact
+from heard.db.columns import JsonList
+from heard.db.study_tables import AnswerRow, BallotRow, EnrolmentRow, ItemRow, VoteRow
+from heard.db.transaction import transact
 
 
 @dataclass(frozen=True, slots=True)

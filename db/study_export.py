@@ -9,11 +9,11 @@ from typing import Any
 from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from db.export_rows import export_rows
-from db.study_records import Choice
-from db.study_rows import study_record
-from db.study_tables import AnswerRow, BallotRow, ItemRow, SlotRow, StudyRow
-from db.tables import Base
+from heard.db.export_rows import export_rows
+from heard.db.study_records import Choice
+from heard.db.study_rows import study_record
+from heard.db.study_tables import AnswerRow, BallotRow, ItemRow, SlotRow, StudyRow
+from heard.db.tables import Base
 
 _OURS = Base.metadata.tables
 _TELLING_BALLOT = ("order_seed", "order_row", "attention", "condition")

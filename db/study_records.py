@@ -8,7 +8,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
-from db.records import ScoreRecord
+from heard.db.records import ScoreRecord
 
 LETTERS = "ABCDE"
 """What the positions 1 to 5 are called on the page."""
@@ -167,7 +167,7 @@ class BallotRecord:
     message_id: str | None
     order_seed: int
     order_row: int
-    """Row of the balanced design that gave the order (`chat_app/ballot_order.py`)."""
+    """Row of the balanced design that gave the order (`chat_app/studies/williams.py`)."""
     condition: str | None
     drawn_at: datetime
     slots: tuple[SlotRecord, ...]

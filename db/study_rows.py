@@ -3,8 +3,8 @@
 from dataclasses import fields
 from typing import Any
 
-from db.records import ScoreRecord
-from db.study_records import (
+from heard.db.records import ScoreRecord
+from heard.db.study_records import (
     AnswerRecord,
     AnswerStatus,
     BallotRecord,
@@ -16,7 +16,7 @@ from db.study_records import (
     StudyRecord,
     VoteRecord,
 )
-from db.study_tables import AnswerRow, BallotRow, EnrolmentRow, ItemRow, SlotRow, StudyRow, VoteRow
+from heard.db.study_tables import AnswerRow, BallotRow, EnrolmentRow, ItemRow, SlotRow, StudyRow, VoteRow
 
 
 def _names(record: type, *but: str) -> list[str]:

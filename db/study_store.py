@@ -10,10 +10,10 @@ from datetime import datetime
 from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession
 
-from db import ballots, studies, voting
-from db.records import MessageRecord
-from db.studies import ChooseCondition, DrawLive, DrawSurvey
-from db.study_records import (
+from heard.db import ballots, studies, voting
+from heard.db.records import MessageRecord
+from heard.db.studies import ChooseCondition, DrawLive, DrawSurvey
+from heard.db.study_records import (
     AnswerRecord,
     BallotRecord,
     EnrolmentRecord,
@@ -23,10 +23,10 @@ from db.study_records import (
     VoteReceipt,
     VoteRecord,
 )
-from db.study_rows import answer_record
-from db.study_tables import AnswerRow, BallotRow, SlotRow
-from db.transaction import Result, Work, transact
-from db.voting import CarryOn, no_reply
+from heard.db.study_rows import answer_record
+from heard.db.study_tables import AnswerRow, BallotRow, SlotRow
+from heard.db.transaction import Result, Work, transact
+from heard.db.voting import CarryOn, no_reply
 
 BallotAndVote = tuple[BallotRecord, VoteRecord | None]
 

@@ -10,9 +10,9 @@ from typing import Any
 from sqlalchemy import CheckConstraint, ForeignKey, Index, UniqueConstraint, text
 from sqlalchemy.orm import Mapped, mapped_column, relationship
 
-from db.columns import JsonList
-from db.study_records import AnswerStatus, Choice, StudyKind
-from db.tables import Base, one_of
+from heard.db.columns import JsonList
+from heard.db.study_records import AnswerStatus, Choice, StudyKind
+from heard.db.tables import Base, one_of
 
 _CASCADE = "CASCADE"
 

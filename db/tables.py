@@ -12,8 +12,8 @@ from typing import Any
 from sqlalchemy import CheckConstraint, ForeignKey, Index, MetaData, UniqueConstraint, text
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column, relationship
 
-from db.columns import CleanText, JsonList, JsonText, UtcDateTime
-from db.records import DraftStatus, Outcome
+from heard.db.columns import CleanText, JsonList, JsonText, UtcDateTime
+from heard.db.records import DraftStatus, Outcome
 
 NAMES = {
     "ix": "ix_%(table_name)s_%(column_0_N_name)s",

@@ -14,9 +14,9 @@ from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession
 from tenacity import AsyncRetrying, retry_if_exception_type, stop_after_attempt, wait_random_exponential
 
-from db.engine import BEGIN, READ, WRITE, write_queue
-from db.errors import StoreBusy, StoreError, translate
-from db.text import clean
+from heard.db.engine import BEGIN, READ, WRITE, write_queue
+from heard.db.errors import StoreBusy, StoreError, translate
+from heard.db.text import clean
 
 Result = TypeVar("Result")
 Work = Callable[[AsyncSession], Awaitable[Result]]

@@ -16,12 +16,12 @@ from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 from sqlalchemy.orm import aliased
 
-from db.columns import JsonList, JsonText
-from db.errors import StoreError, translate
-from db.slot_export import Arrangements, ExportSlots
-from db.study_records import StudyKind
-from db.study_tables import AnswerRow, BallotRow, EnrolmentRow, ItemRow, SlotRow, StudyRow, VoteChangeRow, VoteRow
-from db.tables import ConsentRow, ConversationRow, MessageRow
+from heard.db.columns import JsonList, JsonText
+from heard.db.errors import StoreError, translate
+from heard.db.slot_export import Arrangements, ExportSlots
+from heard.db.study_records import StudyKind
+from heard.db.study_tables import AnswerRow, BallotRow, EnrolmentRow, ItemRow, SlotRow, StudyRow, VoteChangeRow, VoteRow
+from heard.db.tables import ConsentRow, ConversationRow, MessageRow
 
 Batch = dict[str, Sequence[Any]]
 Engine = AsyncEngine

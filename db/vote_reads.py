@@ -15,10 +15,10 @@ from sqlalchemy import Select, case, func, literal, or_, select, text, union, un
 from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession
 from sqlalchemy.orm import InstrumentedAttribute, aliased
 
-from db.study_records import Choice
-from db.study_tables import AnswerRow, BallotRow, SlotRow, VoteRow
-from db.tables import ConsentRow, ParticipantRow
-from db.transaction import transact
+from heard.db.study_records import Choice
+from heard.db.study_tables import AnswerRow, BallotRow, SlotRow, VoteRow
+from heard.db.tables import ConsentRow, ParticipantRow
+from heard.db.transaction import transact
 
 _CHUNK = 20_000
 """Rows fetched at a time."""

@@ -12,11 +12,11 @@ from sqlalchemy import bindparam, func, insert, select, update
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm.attributes import set_committed_value
 
-from db.ballots import ERASED
-from db.errors import StoreGone, VoteRefused
-from db.records import Outcome, ReplyRecord
-from db.rows import reply_row
-from db.study_records import (
+from heard.db.ballots import ERASED
+from heard.db.errors import StoreGone, VoteRefused
+from heard.db.records import Outcome, ReplyRecord
+from heard.db.rows import reply_row
+from heard.db.study_records import (
     LETTERS,
     AnswerRecord,
     AnswerStatus,
@@ -28,10 +28,10 @@ from db.study_records import (
     VoteRecord,
     told,
 )
-from db.study_rows import VOTE, answer_record, ballot_record, study_record, vote_record
-from db.study_tables import AnswerRow, BallotRow, SlotRow, StudyRow, VoteChangeRow, VoteRow
-from db.tables import ConsentRow, MessageRow, ParticipantRow, ReplyRow
-from db.text import clean_text
+from heard.db.study_rows import VOTE, answer_record, ballot_record, study_record, vote_record
+from heard.db.study_tables import AnswerRow, BallotRow, SlotRow, StudyRow, VoteChangeRow, VoteRow
+from heard.db.tables import ConsentRow, MessageRow, ParticipantRow, ReplyRow
+from heard.db.text import clean_text
 
 NOT_THERE = "There is no such ballot any more. Reload the page to go on."
 NOT_YOURS = "This ballot belongs to somebody else, so your vote was not taken. Reload the page to see your own."

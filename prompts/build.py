@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from prompts.history import Counter, Exchange, estimate_tokens, with_history
-from prompts.records import Persona, Prompt, PromptMessage, Strategy
+from heard.prompts.history import Counter, Exchange, estimate_tokens, with_history
+from heard.prompts.records import Persona, Prompt, PromptMessage, Strategy
 
 
 def build_prompt(

@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import replace
 
-from prompts.records import Persona, Step, Strategy
-from prompts.variables import fill
+from heard.prompts.records import Persona, Step, Strategy
+from heard.prompts.variables import fill
 
 
 def for_step(persona: Persona, strategy: Strategy, step: Step, values: Mapping[str, str]) -> tuple[Persona, Strategy]:

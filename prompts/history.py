@@ -8,7 +8,7 @@ import itertools
 import re
 from collections.abc import Callable, Iterable, Sequence
 
-from prompts.records import Prompt, PromptMessage
+from heard.prompts.records import Prompt, PromptMessage
 
 Exchange = tuple[str, str]
 """An earlier (message, reply)."""

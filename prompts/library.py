@@ -11,14 +11,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from prompts.files import PromptFileError, yaml_files
-from prompts.persona_files import MAX_TOKENS, read_persona
-from prompts.policy_files import read_policies
-from prompts.prompt_file import PromptFile
-from prompts.records import Persona, Policy, Strategy
-from prompts.strategy_files import read_strategy
-from prompts.summary import FILE, SummaryInstructions, read_summary_instructions
-from prompts.variables import fill
+from heard.prompts.files import PromptFileError, yaml_files
+from heard.prompts.persona_files import MAX_TOKENS, read_persona
+from heard.prompts.policy_files import read_policies
+from heard.prompts.prompt_file import PromptFile
+from heard.prompts.records import Persona, Policy, Strategy
+from heard.prompts.strategy_files import read_strategy
+from heard.prompts.summary import FILE, SummaryInstructions, read_summary_instructions
+from heard.prompts.variables import fill
 
 __all__ = ["BUILT_IN", "MAX_TOKENS", "PromptLibrary"]
 

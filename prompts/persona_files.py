@@ -3,11 +3,11 @@
 from collections.abc import Mapping
 from pathlib import Path
 
-from prompts.character import GENDER, LEVELS, TRAITS, system_text
-from prompts.files import nearest
-from prompts.prompt_file import PromptFile
-from prompts.records import Persona, Starter
-from prompts.variables import fill
+from heard.prompts.character import GENDER, LEVELS, TRAITS, system_text
+from heard.prompts.files import nearest
+from heard.prompts.prompt_file import PromptFile
+from heard.prompts.records import Persona, Starter
+from heard.prompts.variables import fill
 
 MAX_TOKENS = 640
 """The study's limit for a reply: the length of the longest human answer."""

@@ -9,9 +9,9 @@ from functools import cache
 from pathlib import Path
 from typing import Literal, cast
 
-from prompts.files import PromptFileError, read_keys, yaml_files
-from prompts.prompt_file import PromptFile
-from prompts.records import Policy, PolicyKind
+from heard.prompts.files import PromptFileError, read_keys, yaml_files
+from heard.prompts.prompt_file import PromptFile
+from heard.prompts.records import Policy, PolicyKind
 
 FOLDER = Path(__file__).parent / "policies"
 WORDS = Path(__file__).parent / "emotion_words.yaml"

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
-from prompts.files import (
+from heard.prompts.files import (
     PromptFileError,
     decimal_of,
     file_id,
@@ -16,7 +16,7 @@ from prompts.files import (
     unknown_keys,
     word_of,
 )
-from prompts.variables import variables_in
+from heard.prompts.variables import variables_in
 
 T = TypeVar("T")
 

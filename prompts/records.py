@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Literal
 
-from prompts.variables import variables_in
+from heard.prompts.variables import variables_in
 
 Role = Literal["system", "user", "assistant"]
 
@@ -130,7 +130,7 @@ class Policy:
     least_gain: float | None = None
     """It ends when a rewrite gained less Empathy than this, 0..2, over the best draft before it; None: not for that."""
     stop_when_formulaic: bool = False
-    """It ends when a rewrite is formulaic (`chat_app/formulaic.py`)."""
+    """It ends when a rewrite is formulaic (`chat_app/conversation/formulaic.py`)."""
     critique: str = ""
     """What the critic is told; for the kind `critique` alone."""
     rewrite: str = ""

@@ -1,7 +1,7 @@
 """The reviewed text behind the crisis check: lexicons, hotlines and the hand-off message, as YAML in `prompts/safety/`.
 
 Nothing here decides anything: the files become frozen records, and a fault in one is told with file, place and the
-nearest right name. `chat_app/safety.py` is what uses them.
+nearest right name. `chat_app/safety/crisis_check.py` is what uses them.
 """
 
 import datetime
@@ -12,7 +12,7 @@ from typing import Any
 
 import yaml
 
-from prompts.files import nearest
+from heard.prompts.files import nearest
 
 FOLDER = Path(__file__).parent / "safety"
 CATEGORIES = ("ideation", "passive", "plan", "attempt", "self_harm", "third_person", "method_question")
@@ -46,7 +46,7 @@ _UniqueLoader.add_constructor(yaml.resolver.BaseResolver.DEFAULT_MAPPING_TAG, _m
 
 @dataclass(frozen=True, slots=True)
 class Lexicon:
-    """One language's patterns. The pattern language is described in `chat_app/safety_patterns.py`."""
+    """One language's patterns. The pattern language is described in `chat_app/safety/patterns.py`."""
 
     language: str
     """ISO 639-1 code."""

@@ -4,11 +4,11 @@ import re
 from pathlib import Path
 from typing import Any
 
-from prompts.files import nearest
-from prompts.persona_files import MAX_TOKENS
-from prompts.prompt_file import PromptFile
-from prompts.records import READING, Step, Strategy
-from prompts.variables import variables_in
+from heard.prompts.files import nearest
+from heard.prompts.persona_files import MAX_TOKENS
+from heard.prompts.prompt_file import PromptFile
+from heard.prompts.records import READING, Step, Strategy
+from heard.prompts.variables import variables_in
 
 MOST_STEPS = 6
 """A person waits for every one of them."""

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from prompts.history import Counter, Exchange, most_tokens, prompt_tokens
-from prompts.prompt_file import PromptFile
-from prompts.records import Prompt, PromptMessage
+from heard.prompts.history import Counter, Exchange, most_tokens, prompt_tokens
+from heard.prompts.prompt_file import PromptFile
+from heard.prompts.records import Prompt, PromptMessage
 
 FILE = "summary.yaml"
 SHORTEST = 40

@@ -14,7 +14,7 @@ reply's phrases take it for (`scorer/tone.py`): joy where the outlook is bad, or
 reply takes up what the message says. Finer misreadings (the wrong person, anger for shame) are not seen.
 
 Both doubts are scaled by what is in order, held out, so that at 1 one or two of a hundred replies that do answer are
-noted by each. Between 0 and 1 the score sinks in a line. Trained by `scorer/answering_train.py`.
+noted by each. Between 0 and 1 the score sinks in a line. Trained by `scorer/training/answering_train.py`.
 """
 
 import math
@@ -28,10 +28,10 @@ from safetensors import SafetensorError
 from safetensors.numpy import load as load_tensors
 from safetensors.numpy import save as save_tensors
 
-from scorer import parrot
-from scorer.errors import ScorerError
-from scorer.files import file_sha256
-from scorer.tone import leaning
+from heard.scorer import parrot
+from heard.scorer.errors import ScorerError
+from heard.scorer.files import file_sha256
+from heard.scorer.tone import leaning
 
 Floats = np.ndarray[Any, np.dtype[Any]]
 

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import numpy as np
 
-from scorer.errors import ScorerError
-from scorer.head import Array, Head, HeadFile
-from scorer.records import COMPONENTS, HIGHEST, LOWEST
+from heard.scorer.errors import ScorerError
+from heard.scorer.head import Array, Head, HeadFile
+from heard.scorer.records import COMPONENTS, HIGHEST, LOWEST
 
 
 class ClsHead(Head):

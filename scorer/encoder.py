@@ -9,8 +9,8 @@ import numpy as np
 from onnxruntime import GraphOptimizationLevel, InferenceSession, OrtValue, SessionOptions
 from tokenizers import Tokenizer
 
-from scorer.errors import ScorerError
-from scorer.files import FETCH, PROJECTION, file_sha256, graph_path, read_config
+from heard.scorer.errors import ScorerError
+from heard.scorer.files import FETCH, PROJECTION, file_sha256, graph_path, read_config
 
 WINDOW = 256
 """Tokens (with the two special ones) that the encoder sees at once. The embedded encoder was trained on no longer
@@ -32,7 +32,7 @@ def open_graph(
     *,
     threads: int = 1,
 ) -> Session:
-    """The graph of `scorer.export.build_graph` for the BERT in `folder`, made at the first call.
+    """The graph of `heard.scorer.export.build_graph` for the BERT in `folder`, made at the first call.
 
     Whoever gives the two tensors of a `projection` must keep them as long as the session: it does not copy them.
     Raises ScorerError if the weights or the graph cannot be read.
@@ -41,7 +41,7 @@ def open_graph(
     path = graph_path(folder, sha256, layers, after, columns)
     model: Path | bytes = path
     if not path.exists():
-        from scorer.export import ensure_graph  # the onnx package is needed only this once
+        from heard.scorer.export import ensure_graph  # the onnx package is needed only this once
 
         model = ensure_graph(folder, sha256, layers, after, columns)
     options = SessionOptions()
@@ -110,7 +110,7 @@ class Encoder:
     ) -> "Encoder":
         """Open the BERT in `folder` (model.safetensors, config.json, tokenizer.json).
 
-        `layers` are the layers wanted, halves among them, as `scorer.export.build_graph` counts. `projection`
+        `layers` are the layers wanted, halves among them, as `heard.scorer.export.build_graph` counts. `projection`
         (`Head.projection`) gives what `look` adds for states of so many numbers. Makes the ONNX graph at the first
         call. Raises ScorerError if the folder is no BERT, lacks a layer, or if its weights differ from the `sha256`
         that is asked for.

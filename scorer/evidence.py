@@ -17,8 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from scorer.encoder import Tokens
-from scorer.records import COMPONENTS, Span
+from heard.scorer.encoder import Tokens
+from heard.scorer.records import COMPONENTS, Span
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -36,7 +36,7 @@ def spans(by_token: Array, tokens: Tokens, original: str, text: str) -> dict[str
     """Spans of `original` for each component, the strongest first.
 
     `by_token` is `Head.contributions` of the tokens (tokens x 3), and `text`, in which they stand, is what
-    `scorer.text.read` made of the original.
+    `heard.scorer.text.read` made of the original.
     """
     places = words(text)
     if not places:

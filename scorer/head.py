@@ -13,7 +13,7 @@ Facets are ordinal: labels have the levels 0, 1 and 2 of a scale, sigmoid(z_f + 
 least k (k = 1, 2), and one z_f for both keeps the two in order (Cao et al. 2020, "CORAL"). Their mean is the expected
 level on 0..1. The m are members of a small ensemble, trained from different beginnings and averaged.
 
-A head may pool otherwise (`pooling` in head.toml): "cls" is `scorer.cls_head`.
+A head may pool otherwise (`pooling` in head.toml): "cls" is `heard.scorer.cls_head`.
 """
 
 import difflib
@@ -26,10 +26,10 @@ import numpy as np
 from safetensors import SafetensorError
 from safetensors.numpy import load as load_tensors
 
-from scorer.answering import FILE, Answering
-from scorer.errors import ScorerError
-from scorer.files import file_sha256
-from scorer.records import COMPONENTS, HIGHEST, LOWEST
+from heard.scorer.answering import FILE, Answering
+from heard.scorer.errors import ScorerError
+from heard.scorer.files import file_sha256
+from heard.scorer.records import COMPONENTS, HIGHEST, LOWEST
 
 Array = np.ndarray[Any, np.dtype[np.float32]]
 
@@ -57,7 +57,7 @@ class HeadFile:
     """Of weights.safetensors beside this file, 64 hex digits."""
     layers: list[float]
     """Encoder layers whose states it reads, side by side: 0 is the embeddings, 2 the output of the second block, 1.5
-    its middle (`scorer.export.build_graph`)."""
+    its middle (`heard.scorer.export.build_graph`)."""
     facets: list[str]
     """Name of each facet, in the order of the weights."""
     trained_on: list[str]
@@ -68,7 +68,7 @@ class HeadFile:
     """One of POOLINGS."""
     half_widths: list[float] = field(default_factory=list)
     """Of the interval round each component and round Empathy, on 1..3: CONFIDENCE of the ratings held out lie within
-    it (`scorer/intervals.py`). Four numbers, or none for a head without intervals."""
+    it (`scorer/training/intervals.py`). Four numbers, or none for a head without intervals."""
     answering_sha256: str = ""
     """Of answering.safetensors beside this file (`scorer/answering.py`), 64 hex digits; "" for a head that does not
     judge whether a reply answers its message."""
@@ -101,7 +101,7 @@ class Head:
         except SafetensorError as error:
             raise ScorerError(f"{path} is damaged. Restore it, or train again.") from error
         if file.pooling == "cls":
-            from scorer.cls_head import ClsHead  # here, because it is a Head itself
+            from heard.scorer.cls_head import ClsHead  # here, because it is a Head itself
 
             return ClsHead.checked(path, file, tensors)
         _check_shapes(path, tensors, len(file.facets))

@@ -4,9 +4,9 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
-from scorer.errors import ScorerError
-from scorer.files import EMBEDDED_NAME, EMBEDDED_SHA256
-from scorer.head import read_head_file
+from heard.scorer.errors import ScorerError
+from heard.scorer.files import EMBEDDED_NAME, EMBEDDED_SHA256
+from heard.scorer.head import read_head_file
 
 FILES = ("config.json", "tokenizer.json", "model.safetensors")
 """All that an encoder needs; nothing else of a repository is fetched."""

@@ -8,8 +8,8 @@ import math
 import re
 from collections.abc import Iterator, Sequence
 
-from scorer.english import English
-from scorer.lookalikes import latin
+from heard.scorer.english import English
+from heard.scorer.lookalikes import latin
 
 MOST_CORRECTIONS = 100
 """Misspelt words mended in one text; the rest stays as it is, to bound the time."""

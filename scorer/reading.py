@@ -15,10 +15,10 @@ import numpy as np
 from safetensors import SafetensorError
 from safetensors.numpy import load_file
 
-from scorer.encoder import Encoder
-from scorer.errors import ScorerError
-from scorer.files import file_sha256
-from scorer.text import read
+from heard.scorer.encoder import Encoder
+from heard.scorer.errors import ScorerError
+from heard.scorer.files import file_sha256
+from heard.scorer.text import read
 
 DEFAULT = Path(__file__).parent / "readings" / "default"
 EMOTIONS = ("anger", "anxiety", "depression", "sadness", "shame", "joy", "neutral")

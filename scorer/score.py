@@ -6,15 +6,15 @@ from pathlib import Path
 
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
-from scorer.answering import LOOKED_BACK, is_short, verdict
-from scorer.encoder import Encoder, Tokens
-from scorer.english import English
-from scorer.errors import ScorerError
-from scorer.evidence import spans
-from scorer.head import Array, Head
-from scorer.records import COMPONENTS, HIGHEST, LOWEST, EmpathyScore, Level, ScoreStatus, level_of
-from scorer.text import REASONS, read
-from scorer.vectors import Vectors
+from heard.scorer.answering import LOOKED_BACK, is_short, verdict
+from heard.scorer.encoder import Encoder, Tokens
+from heard.scorer.english import English
+from heard.scorer.errors import ScorerError
+from heard.scorer.evidence import spans
+from heard.scorer.head import Array, Head
+from heard.scorer.records import COMPONENTS, HIGHEST, LOWEST, EmpathyScore, Level, ScoreStatus, level_of
+from heard.scorer.text import REASONS, read
+from heard.scorer.vectors import Vectors
 
 MOST_TOKENS = 2_048
 """Longest reply in the encoder's tokens. The labels' longest replies are about as long; 99% have under 400."""

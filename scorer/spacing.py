@@ -3,7 +3,7 @@
 import re
 from math import log
 
-from scorer.english import English
+from heard.scorer.english import English
 
 _RUN = re.compile(r"(?<![^\W_])(?<!['’])[^\W_]([ .\-_*·~|/])(?:(?:[^\W_]|['’])\1)*[^\W_](?![^\W_])")
 """Single letters, all parted by the same one sign. A wider gap ends a run."""

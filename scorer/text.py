@@ -11,11 +11,11 @@ from dataclasses import dataclass
 
 import ftfy
 
-from scorer.english import English
-from scorer.markup import plain
-from scorer.mending import WORD, fold, spell, unleet, unrepeat
-from scorer.records import ScoreStatus
-from scorer.spacing import close_up
+from heard.scorer.english import English
+from heard.scorer.markup import plain
+from heard.scorer.mending import WORD, fold, spell, unleet, unrepeat
+from heard.scorer.records import ScoreStatus
+from heard.scorer.spacing import close_up
 
 LONGEST = 32_000
 """Characters. A longer text is no reply any more, and scoring it would hold up everybody else's."""

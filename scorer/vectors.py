@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from scorer.encoder import Encoder, Session, States, open_graph
-from scorer.files import read_config
-from scorer.text import read
+from heard.scorer.encoder import Encoder, Session, States, open_graph
+from heard.scorer.files import read_config
+from heard.scorer.text import read
 
 LONGEST = 2_000
 """Characters of a message that are read. What it is about has been said by then, and the rest would hold up the score.
@@ -57,7 +57,7 @@ class Vectors:
         return self.of_text(text) if text else None
 
     def of_text(self, text: str) -> Vector:
-        """Of a text as `scorer.text.read` gives it."""
+        """Of a text as `heard.scorer.text.read` gives it."""
         ids = self._encoder.ids(text)
         return self.of_states(self._encoder.states(ids), len(ids))
 

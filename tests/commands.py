@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from chat_app.cli import main
+from heard.chat_app.cli import main
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ def heard(*arguments: str | Path, stdin: bytes = b"", folder: Path | None = None
     error = io.TextIOWrapper(io.BytesIO(), encoding="utf-8", errors="backslashreplace", newline="")
     assert isinstance(out.buffer, io.BytesIO)
     assert isinstance(error.buffer, io.BytesIO)
-    level, collecting = logging.getLogger("chat_app").level, gc.isenabled()
+    level, collecting = logging.getLogger("heard").level, gc.isenabled()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sys, "argv", ["heard", *map(str, arguments)])
         patch.setattr(sys, "stdin", given)
@@ -62,7 +62,7 @@ def heard(*arguments: str | Path, stdin: bytes = b"", folder: Path | None = None
             status = end.code if isinstance(end.code, int) else int(end.code is not None)
         finally:
             root.removeHandler(shown)
-            logging.getLogger("chat_app").setLevel(level)
+            logging.getLogger("heard").setLevel(level)
             if collecting:
                 gc.enable()
     out.flush()

@@ -1,23 +1,28 @@
 """What tests of several rooms share."""
 
 import signal
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
 
-from chat_app.settings import Settings
-from chat_app.weights import Weights, ensure_weights
-from db.engine import upgrade_sync
+from heard.chat_app.common.settings import Settings
+from heard.chat_app.models.client import Models
+from heard.chat_app.models.downloads import Weights, ensure_weights
+from heard.db.engine import upgrade_sync
+from tests.journeys.talking import WARM, Served, serving
+from tests.servers import reply
+from tests.socket_client import SocketPage, Visitor
 
 LONGEST = (
-    "chat_app/test_browser.py",
-    "chat_app/test_study_command.py",
-    "chat_app/test_ballot_browser.py",
-    "chat_app/test_survey_browser.py",
+    "journeys/test_browser.py",
+    "chat_app/commands/test_study_command.py",
+    "journeys/test_ballot_browser.py",
+    "journeys/test_survey_browser.py",
     "scorer/test_hub.py",
     "scorer/test_commands.py",
-    "chat_app/test_ballot_socket.py",
-    "scorer/test_train.py",
+    "journeys/test_ballot_socket.py",
+    "scorer/training/test_train.py",
 )
 """Files that take half a minute and more. They come first, or one worker would be left alone with one in the end."""
 SLOW = "a slow one, of training or of a very long chat: `make test ARGS=--slow` runs it too"
@@ -58,3 +63,39 @@ def migrated(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("migrated") / "heard.db"
     upgrade_sync(f"sqlite+aiosqlite:///{path}")
     return path
+
+
+@pytest.fixture(scope="session")
+def talking(tmp_path_factory: pytest.TempPathFactory, weights: Weights) -> Iterator[Served]:
+    """Its start takes seconds. Once it has stopped its log must hold no word of anybody, whichever tests ran."""
+    hasty = {"first_token_seconds": "8", "stall_seconds": "8", "save_seconds": "1"}
+    with serving(tmp_path_factory.mktemp("socket"), **hasty) as made:
+        yield made
+    assert made.words_in_log() == []
+
+
+@pytest.fixture
+async def visitor(talking: Served) -> AsyncIterator[Visitor]:
+    talking.play(reply(WARM))
+    async with Visitor.agree(talking.url) as somebody:
+        yield somebody
+
+
+@pytest.fixture
+async def page(visitor: Visitor) -> AsyncIterator[SocketPage]:
+    async with visitor.page(profile="listener") as opened:
+        await opened.choose(model="talker")
+        yield opened
+
+
+@pytest.fixture
+async def models() -> AsyncIterator[Models]:
+    async with Models({}, engine=None, first_token_seconds=20, stall_seconds=20, backoff_seconds=0.01) as ready:
+        yield ready
+
+
+@pytest.fixture
+async def hasty() -> AsyncIterator[Models]:
+    """With limits that a test can wait for."""
+    async with Models({}, engine=None, first_token_seconds=0.6, stall_seconds=0.6, backoff_seconds=0.01) as ready:
+        yield ready

@@ -9,7 +9,7 @@ from transformers import AutoModel
 
 
 class PlainBert:
-    """A BERT of transformers, and its hidden states by layer, halves among them as `scorer.export.build_graph`
+    """A BERT of transformers, and its hidden states by layer, halves among them as `heard.scorer.export.build_graph`
     counts."""
 
     def __init__(self, folder: Path) -> None:

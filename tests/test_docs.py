@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from chat_app.model_files import load_models
-from chat_app.settings import Settings
+from heard.chat_app.common.settings import Settings
+from heard.chat_app.models.catalogue import load_models
 from tests.commands import heard
 
 ROOT = Path(__file__).parents[1]
@@ -80,7 +80,8 @@ def test_bad_input_ends_with_status_2_and_without_a_traceback(arguments: list[st
 def test_help_needs_none_of_the_heavy_libraries(tmp_path: Path) -> None:
     """The help is what a newcomer types first; it must not load what only the running chat needs."""
     code = (
-        "import sys; import chat_app.cli; heavy = {'torch', 'transformers', 'chainlit', 'langchain_core', 'numpy',"
+        "import sys; import heard.chat_app.cli\n"
+        "heavy = {'torch', 'transformers', 'chainlit', 'langchain_core', 'numpy',"
         " 'onnxruntime', 'sqlalchemy', 'xllamacpp'} & set(sys.modules); sys.exit(', '.join(sorted(heavy)) or 0)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path, check=False)

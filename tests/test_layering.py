@@ -8,86 +8,102 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 ROOMS = ("chat_app", "scorer", "prompts", "db")
 MAY_IMPORT = {"chat_app": set(ROOMS), "scorer": {"scorer"}, "prompts": {"prompts"}, "db": {"db"}}
+PACKAGE = "heard"
 HOMES = {
     "aiolimiter": {"chat_app/comparing/running.py"},
     "aiosqlite": {"db/lite.py"},
     "alembic": {"db/"},
-    "anthropic": {"chat_app/providers.py"},
-    "anyascii": {"chat_app/safety_unicode.py"},
-    "chainlit": {"chat_app/app.py", "chat_app/data_layer.py", "chat_app/plugin.py", "chat_app/server.py"},
-    "charset_normalizer": {"scorer/csv_rows.py"},
-    "confusable_homoglyphs": {"chat_app/safety_unicode.py", "scorer/lookalikes.py"},
-    "crepes": {"scorer/intervals.py"},
-    "fastapi": {
-        "chat_app/api.py",
-        "chat_app/card_files.py",
-        "chat_app/gate.py",
-        "chat_app/pages/results_routes.py",
-        "chat_app/pages/routes.py",
-        "chat_app/pages/scorer_routes.py",
-        "chat_app/pages/survey_routes.py",
-        "chat_app/server.py",
-        "chat_app/vote_routes.py",
+    "anthropic": {"chat_app/models/providers.py"},
+    "anyascii": {"chat_app/safety/unicode.py"},
+    "chainlit": {
+        "chat_app/page/app.py",
+        "chat_app/page/data_layer.py",
+        "chat_app/integrations/chainlit_plugin.py",
+        "chat_app/web/server.py",
     },
-    "filelock": {"chat_app/comparing/journal.py", "chat_app/weights.py"},
+    "charset_normalizer": {"scorer/csv_rows.py"},
+    "confusable_homoglyphs": {"chat_app/safety/unicode.py", "scorer/lookalikes.py"},
+    "crepes": {"scorer/training/intervals.py"},
+    "fastapi": {
+        "chat_app/web/api.py",
+        "chat_app/integrations/card_files.py",
+        "chat_app/web/gate.py",
+        "chat_app/web/pages/results_routes.py",
+        "chat_app/web/pages/routes.py",
+        "chat_app/web/pages/scorer_routes.py",
+        "chat_app/web/pages/survey_routes.py",
+        "chat_app/web/server.py",
+        "chat_app/web/vote_routes.py",
+    },
+    "filelock": {"chat_app/comparing/journal.py", "chat_app/models/downloads.py"},
     "ftfy": {"scorer/text.py"},
-    "google": {"chat_app/providers.py"},
-    "httpx": {"chat_app/connections.py", "chat_app/providers.py"},
-    "httpx2": {"chat_app/connections.py", "chat_app/failures.py", "chat_app/tokens.py", "scorer/hub.py"},
-    "huggingface_hub": {"chat_app/hub_files.py", "scorer/hub.py"},
-    "itsdangerous": {"chat_app/identity.py"},
-    "jinja2": {"chat_app/hub_engine.py", "chat_app/pages/notice.py"},
-    "jwt": {"chat_app/server.py"},
+    "google": {"chat_app/models/providers.py"},
+    "httpx": {"chat_app/models/connections.py", "chat_app/models/providers.py"},
+    "httpx2": {
+        "chat_app/models/connections.py",
+        "chat_app/models/failures.py",
+        "chat_app/models/token_counts.py",
+        "scorer/hub.py",
+    },
+    "huggingface_hub": {"chat_app/models/hub_files.py", "scorer/hub.py"},
+    "itsdangerous": {"chat_app/common/identity.py"},
+    "jinja2": {"chat_app/models/hub_model.py", "chat_app/common/notice.py"},
+    "jwt": {"chat_app/web/server.py"},
     "krippendorff": {"chat_app/results/agreement.py"},
     "langchain_core": {
-        "chat_app/echo.py",
-        "chat_app/embedded.py",
-        "chat_app/llm.py",
-        "chat_app/providers.py",
-        "chat_app/runnable.py",
+        "chat_app/models/echo.py",
+        "chat_app/models/local_chat.py",
+        "chat_app/models/client.py",
+        "chat_app/models/providers.py",
+        "chat_app/integrations/langchain_runnable.py",
     },
-    "langchain_anthropic": {"chat_app/providers.py"},
-    "langchain_google_genai": {"chat_app/providers.py"},
-    "langchain_ollama": {"chat_app/providers.py"},
-    "langchain_openai": {"chat_app/providers.py"},
-    "langsmith": {"chat_app/llm.py"},
-    "markdown_it": {"chat_app/formatting.py", "chat_app/pages/markup.py", "scorer/markup.py"},
+    "langchain_anthropic": {"chat_app/models/providers.py"},
+    "langchain_google_genai": {"chat_app/models/providers.py"},
+    "langchain_ollama": {"chat_app/models/providers.py"},
+    "langchain_openai": {"chat_app/models/providers.py"},
+    "langsmith": {"chat_app/models/client.py"},
+    "markdown_it": {"chat_app/studies/text_features.py", "chat_app/web/pages/markup.py", "scorer/markup.py"},
     "matplotlib": {"chat_app/comparing/radar.py"},
-    "markupsafe": {"chat_app/pages/markup.py", "chat_app/pages/notice.py"},
+    "markupsafe": {"chat_app/web/pages/markup.py", "chat_app/common/notice.py"},
     "numpy": {"chat_app/comparing/figures.py", "chat_app/results/", "scorer/"},
     "onnx": {"scorer/export.py"},
     "onnxruntime": {"scorer/encoder.py"},
-    "platformdirs": {"chat_app/settings.py"},
+    "platformdirs": {"chat_app/common/settings.py"},
     "pyarrow": {
-        "chat_app/export_cells.py",
-        "chat_app/export_files.py",
-        "chat_app/export_people.py",
-        "chat_app/export_rows.py",
-        "chat_app/research_export.py",
+        "chat_app/export/cells.py",
+        "chat_app/export/table_files.py",
+        "chat_app/export/people.py",
+        "chat_app/export/rows.py",
+        "chat_app/export/study_export.py",
     },
-    "pydantic": {"chat_app/embedded.py", "chat_app/providers.py", "chat_app/settings.py", "chat_app/study_file.py"},
-    "pydantic_settings": {"chat_app/settings.py"},
-    "rich": {"chat_app/commands/", "chat_app/weights.py"},
-    "safetensors": {"chat_app/hub_engine.py", "scorer/"},
-    "scipy": {"chat_app/comparing/figures.py", "chat_app/results/", "scorer/bootstrap.py"},
-    "sklearn": {"scorer/evaluate_own.py", "scorer/logistic.py", "scorer/reading_train.py"},
+    "pydantic": {
+        "chat_app/models/local_chat.py",
+        "chat_app/models/providers.py",
+        "chat_app/common/settings.py",
+        "chat_app/studies/study_file.py",
+    },
+    "pydantic_settings": {"chat_app/common/settings.py"},
+    "rich": {"chat_app/commands/", "chat_app/models/downloads.py"},
+    "safetensors": {"chat_app/models/hub_model.py", "scorer/"},
+    "scipy": {"chat_app/comparing/figures.py", "chat_app/results/", "scorer/evaluation/bootstrap.py"},
+    "sklearn": {"scorer/evaluation/evaluate_own.py", "scorer/training/logistic.py", "scorer/training/reading_train.py"},
     "sqlalchemy": {"db/"},
     "starlette": {
-        "chat_app/card_files.py",
-        "chat_app/gate.py",
-        "chat_app/pages/routes.py",
-        "chat_app/pages/scorer_routes.py",
-        "chat_app/pages/survey_routes.py",
-        "chat_app/server.py",
+        "chat_app/integrations/card_files.py",
+        "chat_app/web/gate.py",
+        "chat_app/web/pages/routes.py",
+        "chat_app/web/pages/scorer_routes.py",
+        "chat_app/web/pages/survey_routes.py",
+        "chat_app/web/server.py",
     },
-    "tenacity": {"chat_app/llm.py", "db/"},
+    "tenacity": {"chat_app/models/client.py", "db/"},
     "threadpoolctl": {"chat_app/results/strengths.py", "scorer/"},
     "tokenizers": {"scorer/encoder.py"},
-    "torch": {"chat_app/hub_engine.py", "scorer/"},
-    "transformers": {"chat_app/hub_engine.py"},
+    "torch": {"chat_app/models/hub_model.py", "scorer/"},
+    "transformers": {"chat_app/models/hub_model.py"},
     "typer": {"chat_app/cli.py", "chat_app/commands/"},
     "uvicorn": {"chat_app/commands/chat.py"},
-    "xllamacpp": {"chat_app/engine.py"},
+    "xllamacpp": {"chat_app/models/llama_engine.py"},
     "yaml": {"prompts/"},
 }
 """Of every library that is not Python's own: the files that may import it."""
@@ -110,7 +126,18 @@ def imports(name: str) -> frozenset[str]:
     return frozenset(found)
 
 
-IMPORTS = [(name, module, module.split(".")[0]) for name in FILES for module in sorted(imports(name))]
+def top_of(module: str) -> str:
+    """The library, or the room of ours, that a module belongs to."""
+    parts = module.split(".")
+    return parts[1] if parts[0] == PACKAGE and len(parts) > 1 else parts[0]
+
+
+def path_of(module: str) -> str:
+    """Where a module of ours lies, from the root of the project."""
+    return module.removeprefix(f"{PACKAGE}.").replace(".", "/") + ".py"
+
+
+IMPORTS = [(name, module, top_of(module)) for name in FILES for module in sorted(imports(name))]
 
 
 def lives(name: str, homes: set[str]) -> bool:
@@ -167,10 +194,10 @@ def test_no_module_takes_the_name_of_another() -> None:
 
 def test_the_rating_path_needs_no_torch() -> None:
     """Rating a reply must start fast and stay small: torch is for training and for the one-time export only."""
-    reached, waiting = set(), ["scorer.score"]
+    reached, waiting = set(), ["heard.scorer.score"]
     while waiting:
         module = waiting.pop()
-        name = module.replace(".", "/") + ".py"
+        name = path_of(module)
         if module in reached or name not in FILES:
             continue
         reached.add(module)
@@ -182,4 +209,4 @@ def test_the_rating_path_needs_no_torch() -> None:
             for found in names:
                 assert found.split(".")[0] not in {"torch", "transformers"}, f"{name} imports {found}"
                 waiting.append(found)
-    assert "scorer.records" in reached
+    assert "heard.scorer.records" in reached

@@ -21,15 +21,15 @@ from typing import Any
 import httpx
 import uvicorn
 
-from chat_app import safety
-from chat_app.identity import VISITOR_COOKIE, Identity
-from chat_app.settings import Settings
-from db.engine import create_engine
-from db.store import Store
-from db.study_records import BallotRecord
-from tests.chat_app.web import Sessions, parent
+from heard.chat_app.common.identity import VISITOR_COOKIE, Identity
+from heard.chat_app.common.settings import Settings
+from heard.chat_app.safety import crisis_check
+from heard.db.engine import create_engine
+from heard.db.store import Store
+from heard.db.study_records import BallotRecord
 from tests.db.conftest import Make
 from tests.db.studying import Studying
+from tests.journeys.web import Sessions, parent
 
 AT_ONCE = 3
 """Votes on their way in each round; the first one that is acknowledged brings the kill."""
@@ -52,7 +52,7 @@ async def _serve(data_dir: Path, url: str) -> None:
 
 def _forking(data_dir: Path, url: str) -> None:
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # the killed are not waited for
-    safety.checker()  # as a running chat has it ready
+    crisis_check.checker()  # as a running chat has it ready
     for line in sys.stdin:
         if line.strip() == "serve" and os.fork() == 0:
             asyncio.run(_serve(data_dir, url))

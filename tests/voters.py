@@ -11,9 +11,9 @@ import numpy as np
 from sqlalchemy import insert
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from db.study_records import AnswerStatus, Choice, StudyKind
-from db.study_tables import AnswerRow, BallotRow, ItemRow, SlotRow, StudyRow, VoteRow
-from db.tables import ConsentRow, ParticipantRow
+from heard.db.study_records import AnswerStatus, Choice, StudyKind
+from heard.db.study_tables import AnswerRow, BallotRow, ItemRow, SlotRow, StudyRow, VoteRow
+from heard.db.tables import ConsentRow, ParticipantRow
 
 NOW = datetime(2026, 5, 1, 12, 0, tzinfo=UTC)
 CHUNK = 500

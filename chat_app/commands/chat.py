@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
-    from chat_app.settings import Settings
-    from chat_app.weights import Weights
+    from heard.chat_app.common.settings import Settings
+    from heard.chat_app.models.downloads import Weights
 
 app = typer.Typer()
 
@@ -29,8 +29,8 @@ def chat(
     port: Annotated[int | None, typer.Option(min=1, max=65535, help="Port instead of the setting's.")] = None,
 ) -> None:
     """Start the chat and print its address. Ctrl-C ends it."""
-    from chat_app.logs import set_up_logs
-    from chat_app.settings import load_settings
+    from heard.chat_app.common.settings import load_settings
+    from heard.chat_app.web.logs import set_up_logs
 
     # Importing makes many objects and no garbage: without the collector the start needs a quarter less time.
     gc.disable()
@@ -41,7 +41,7 @@ def chat(
     with listen_on(settings.host, settings.port) as listener:
         import asyncio
 
-        from chat_app.weights import ensure_weights
+        from heard.chat_app.models.downloads import ensure_weights
 
         asyncio.run(serve(settings, ensure_weights(settings.cache_dir), listener))
 
@@ -77,8 +77,8 @@ async def serve(settings: "Settings", weights: "Weights", listener: socket.socke
     """Serve until a signal comes. Raises the plain faults of `open_services` and `create_app` before it serves."""
     import uvicorn
 
-    from chat_app.server import create_app
-    from chat_app.services import open_services
+    from heard.chat_app.conversation.services import open_services
+    from heard.chat_app.web.server import create_app
 
     class Announcing(uvicorn.Server):
         """Says where the page is, once it can be opened."""

@@ -9,7 +9,7 @@ from typing import Annotated, Any, BinaryIO, TextIO
 
 import typer
 
-from chat_app.commands.json_lines import LineError, answer_lines, identity_of, listed
+from heard.chat_app.commands.json_lines import LineError, answer_lines, identity_of, listed
 
 app = typer.Typer()
 
@@ -35,7 +35,8 @@ def check(
         raise typer.Exit(_filter(sys.stdin.buffer, sys.stdout))
     if measure is not None:
         raise typer.Exit(_measure(measure))
-    from chat_app.safety import check as check_text
+
+    from heard.chat_app.safety.crisis_check import check as check_text
 
     verdict = check_text(text or "")
     typer.echo(f"crisis: {verdict.category}" if verdict.crisis else "no crisis found")
@@ -48,7 +49,7 @@ def _fail(sentence: str) -> None:
 
 def _filter(source: BinaryIO, out: TextIO) -> int:
     """Answer every line of `source` in order, flushed one by one. Returns 0, or 2 when a line could not be read."""
-    from chat_app.safety import check as check_text
+    from heard.chat_app.safety.crisis_check import check as check_text
 
     def answer(row: dict[str, Any]) -> dict[str, Any]:
         identity = identity_of(row)
@@ -69,7 +70,7 @@ def _filter(source: BinaryIO, out: TextIO) -> int:
 
 
 def _measure(path: Path) -> int:
-    from chat_app.safety_measure import MeasureError, load_cases, report
+    from heard.chat_app.safety.measure import MeasureError, load_cases, report
 
     try:
         typer.echo(report(load_cases(path)), nl=False)

@@ -6,18 +6,18 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from chat_app.commands.progress import Progress
+from heard.chat_app.commands.progress import Progress
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from chat_app.comparing.answers import Answer
-    from chat_app.comparing.journal import Journal
-    from chat_app.comparing.plan import Plan
-    from chat_app.comparing.questions import Questions
-    from chat_app.comparing.running import Report
-    from chat_app.comparing.tables import Grid
-    from chat_app.services import Services
+    from heard.chat_app.comparing.answers import Answer
+    from heard.chat_app.comparing.journal import Journal
+    from heard.chat_app.comparing.plan import Plan
+    from heard.chat_app.comparing.questions import Questions
+    from heard.chat_app.comparing.running import Report
+    from heard.chat_app.comparing.tables import Grid
+    from heard.chat_app.conversation.services import Services
 
 app = typer.Typer()
 
@@ -86,7 +86,7 @@ def compare(
     asks for nothing twice. A question in a crisis is never sent. Failures are
     counted and told, and then the exit status is 2.
     """
-    from chat_app.comparing.plan import Plan, chosen, first_persona
+    from heard.chat_app.comparing.plan import Plan, chosen, first_persona
 
     def plan(services: "Services", found: "Questions") -> "Plan":
         library = services.library
@@ -100,8 +100,8 @@ def compare(
         )
 
     def finish(answers: "Sequence[Answer]") -> "list[Grid]":
-        from chat_app.comparing.figures import PLAIN, differences
-        from chat_app.comparing.tables import grids, radar_means, results_csv, summary_csv
+        from heard.chat_app.comparing.figures import PLAIN, differences
+        from heard.chat_app.comparing.tables import grids, radar_means, results_csv, summary_csv
 
         found = differences(answers)
         tables = grids(answers, found)
@@ -137,20 +137,20 @@ def run_plan(
     """
     import asyncio
 
-    from chat_app.comparing.answers import answers_of
-    from chat_app.comparing.journal import Journal
-    from chat_app.comparing.questions import read_questions
-    from chat_app.settings import load_settings
-    from chat_app.weights import ensure_weights
+    from heard.chat_app.common.settings import load_settings
+    from heard.chat_app.comparing.answers import answers_of
+    from heard.chat_app.comparing.journal import Journal
+    from heard.chat_app.comparing.questions import read_questions
+    from heard.chat_app.models.downloads import ensure_weights
 
     settings = load_settings()
-    logging.getLogger("chat_app").setLevel(logging.ERROR)  # failures are told below, once
+    logging.getLogger("heard").setLevel(logging.ERROR)  # failures are told below, once
     found = read_questions(questions, settings.message_limit)
     _tell_left_out(found)
     weights = ensure_weights(settings.cache_dir)
 
     async def work() -> "tuple[Plan, Journal, Report]":
-        from chat_app.services import open_services
+        from heard.chat_app.conversation.services import open_services
 
         async with open_services(settings, weights, serving=False) as services:
             plan = plan_of(services, found)
@@ -187,8 +187,8 @@ def write_files(folder: Path, texts: dict[str, str]) -> None:
 async def _run(
     services: "Services", plan: "Plan", journal: "Journal", open_calls: int, per_minute: int | None
 ) -> "Report":
-    from chat_app.comparing.running import run
-    from chat_app.providers import PROVIDERS
+    from heard.chat_app.comparing.running import run
+    from heard.chat_app.models.providers import PROVIDERS
 
     paces = {
         model.id: per_minute or PER_MINUTE
@@ -200,7 +200,7 @@ async def _run(
 
 
 def _draw(means: dict[str, dict[str, float]], out: Path) -> None:
-    from chat_app.comparing.radar import ChartsMissing, draw
+    from heard.chat_app.comparing.radar import ChartsMissing, draw
 
     try:
         draw(means, out)

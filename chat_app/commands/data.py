@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 import typer
 
 if TYPE_CHECKING:
-    from chat_app.settings import Settings
-    from db.store import Store
+    from heard.chat_app.common.settings import Settings
+    from heard.db.store import Store
 
 Result = TypeVar("Result")
 
@@ -32,8 +32,8 @@ class DataError(Exception):
 @db_app.command()
 def upgrade() -> None:
     """Make the database, or bring it to the newest form. Safe to run again and while heard runs."""
-    from chat_app.settings import load_settings
-    from db.engine import address, upgrade_sync
+    from heard.chat_app.common.settings import load_settings
+    from heard.db.engine import address, upgrade_sync
 
     settings = load_settings()
     upgrade_sync(settings.database)
@@ -74,7 +74,7 @@ def flags(
     out: Out = None,
 ) -> None:
     """Write the cases that people flagged on the scorer's page, of those who allow research and have not withdrawn."""
-    from chat_app.flag_table import as_csv, as_json_lines
+    from heard.chat_app.export.flag_table import as_csv, as_json_lines
 
     found = _on_store(lambda store, _: store.research_flags())
     _write(as_csv(found) if csv else as_json_lines(found), out)
@@ -101,7 +101,7 @@ async def _export(store: "Store", participant: str) -> dict[str, Any]:
 
 
 async def _erase(store: "Store", settings: "Settings", participant: str) -> dict[str, int]:
-    from chat_app.element_files import ElementFiles
+    from heard.chat_app.page.element_files import ElementFiles
 
     files, erased_files = ElementFiles(settings.data_dir / "elements"), list[int]()
     store.on_erased(lambda threads: erased_files.append(files.erase(threads)))
@@ -114,9 +114,9 @@ async def _erase(store: "Store", settings: "Settings", participant: str) -> dict
 def _on_store(work: "Callable[[Store, Settings], Awaitable[Result]]") -> Result:
     import asyncio
 
-    from chat_app.settings import load_settings
-    from db.engine import open_database
-    from db.store import Store
+    from heard.chat_app.common.settings import load_settings
+    from heard.db.engine import open_database
+    from heard.db.store import Store
 
     async def run() -> Result:
         settings = load_settings()

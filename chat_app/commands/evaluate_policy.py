@@ -6,16 +6,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from chat_app.commands.compare import OpenCallsOption, PerMinuteOption, QuestionsOption, run_plan, write_files
+from heard.chat_app.commands.compare import OpenCallsOption, PerMinuteOption, QuestionsOption, run_plan, write_files
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from chat_app.comparing.answers import Answer
-    from chat_app.comparing.plan import Plan
-    from chat_app.comparing.questions import Questions
-    from chat_app.comparing.tables import Grid
-    from chat_app.services import Services
+    from heard.chat_app.comparing.answers import Answer
+    from heard.chat_app.comparing.plan import Plan
+    from heard.chat_app.comparing.questions import Questions
+    from heard.chat_app.comparing.tables import Grid
+    from heard.chat_app.conversation.services import Services
 
 app = typer.Typer()
 
@@ -50,7 +50,7 @@ def evaluate_policy(
     Ctrl-C or kill -9 the same command goes on with what is missing. Without it
     nothing is kept.
     """
-    from chat_app.comparing.plan import Plan, chosen, first_persona
+    from heard.chat_app.comparing.plan import Plan, chosen, first_persona
 
     def plan(services: "Services", found: "Questions") -> "Plan":
         library = services.library
@@ -64,7 +64,7 @@ def evaluate_policy(
         )
 
     def finish(answers: "Sequence[Answer]") -> "list[Grid]":
-        from chat_app.comparing.policy_figures import figures_of, policies_csv, policy_grids
+        from heard.chat_app.comparing.policy_figures import figures_of, policies_csv, policy_grids
 
         named = list(dict.fromkeys(answer.key[-1] for answer in answers))
         found = [figures_of(name, [answer for answer in answers if answer.key[-1] == name]) for name in named]

@@ -37,7 +37,7 @@ def export(
     """
     import asyncio
 
-    from chat_app.export_folder import ExportError
+    from heard.chat_app.export.folder import ExportError
 
     if (study is None) != every:
         raise ExportError("Name one study, or give --all for every one of them.")
@@ -51,13 +51,13 @@ def export(
 
 
 async def _run(study: str | None, out: Path, *, full: bool, external_ids: bool, force: bool) -> dict[str, Any]:
-    from chat_app.commands.progress import Progress
-    from chat_app.no_pandas import no_pandas
+    from heard.chat_app.commands.progress import Progress
+    from heard.chat_app.export.no_pandas import no_pandas
 
     with no_pandas():
-        from chat_app.research_export import Wanted, export_study
-    from chat_app.settings import load_settings
-    from db.engine import open_database
+        from heard.chat_app.export.study_export import Wanted, export_study
+    from heard.chat_app.common.settings import load_settings
+    from heard.db.engine import open_database
 
     settings = load_settings()
     wanted = Wanted(study, external_ids=external_ids, full=full)

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from chat_app.records import ModelSpec, Usage
-    from chat_app.settings import Settings
+    from heard.chat_app.common.settings import Settings
+    from heard.chat_app.conversation.events import ModelSpec, Usage
 
 QUESTION = "I could not sleep last night, and today everything is too much."
 
@@ -21,8 +21,8 @@ app = typer.Typer(no_args_is_help=True, help="List the models, try one, or fetch
 @app.command("list")
 def list_models() -> None:
     """Show every model, from heard and from models.toml, and what it still needs."""
-    from chat_app.model_files import load_models
-    from chat_app.settings import load_settings
+    from heard.chat_app.common.settings import load_settings
+    from heard.chat_app.models.catalogue import load_models
 
     settings = load_settings()
     specs = load_models(settings.models_file)
@@ -40,10 +40,10 @@ def try_model(
     max_tokens: Annotated[int, typer.Option(min=1, max=4000, help="Longest reply, in tokens.")] = 200,
 ) -> None:
     """Send one message to a model and stream its reply, without persona, scores or storage."""
-    from chat_app.hints import nearest_name
-    from chat_app.model_files import ModelsError, load_models
-    from chat_app.records import ModelFailure
-    from chat_app.settings import load_settings
+    from heard.chat_app.common.hints import nearest_name
+    from heard.chat_app.common.settings import load_settings
+    from heard.chat_app.conversation.events import ModelFailure
+    from heard.chat_app.models.catalogue import ModelsError, load_models
 
     settings = load_settings()
     specs = load_models(settings.models_file)
@@ -51,7 +51,7 @@ def try_model(
         raise ModelsError(f'No model "{name}". {nearest_name(name, specs)}')
     if not text.strip():
         raise ModelsError(f'The text is empty. Say something to the model: heard models try {name} "I feel low today".')
-    logging.getLogger("chat_app").setLevel(logging.ERROR)  # the failure is told below, once
+    logging.getLogger("heard").setLevel(logging.ERROR)  # the failure is told below, once
     try:
         asyncio.run(_try(specs[name], text, max_tokens, settings))
     except ModelFailure as failure:
@@ -62,8 +62,8 @@ def try_model(
 @app.command()
 def fetch() -> None:
     """Download the embedded chat model and the scorer's encoder, and verify both. Does nothing when they are whole."""
-    from chat_app.settings import load_settings
-    from chat_app.weights import ensure_weights
+    from heard.chat_app.common.settings import load_settings
+    from heard.chat_app.models.downloads import ensure_weights
 
     weights = ensure_weights(load_settings().cache_dir)
     typer.echo(f"Chat model: {weights.chat_model}\nEncoder:    {weights.encoder}")
@@ -71,15 +71,15 @@ def fetch() -> None:
 
 def _needs(spec: "ModelSpec", settings: "Settings") -> str | None:
     """What is missing before the model can answer, or None."""
-    from chat_app.providers import PROVIDERS, is_installed
+    from heard.chat_app.models.providers import PROVIDERS, is_installed
 
     if not is_installed(spec.provider):
         return f'needs `pip install "heard[{PROVIDERS[spec.provider].extra}]"`'
     if spec.key_env and not os.environ.get(spec.key_env, "").strip():
         return f"needs its key in {spec.key_env}"
     if spec.provider == "embedded":
-        from chat_app.bundles import CHAT_MODEL
-        from chat_app.weights import faulty_files
+        from heard.chat_app.models.bundles import CHAT_MODEL
+        from heard.chat_app.models.downloads import faulty_files
 
         if faulty_files(CHAT_MODEL, settings.cache_dir):
             return "needs `heard models fetch`"
@@ -87,11 +87,11 @@ def _needs(spec: "ModelSpec", settings: "Settings") -> str | None:
 
 
 async def _try(spec: "ModelSpec", text: str, max_tokens: int, settings: "Settings") -> None:
-    from chat_app.bundles import CHAT_MODEL
-    from chat_app.embedded import Engine
-    from chat_app.llm import Models
-    from chat_app.records import Delta, Usage, Waiting
-    from prompts.records import Prompt, PromptMessage
+    from heard.chat_app.conversation.events import Delta, Usage, Waiting
+    from heard.chat_app.models.bundles import CHAT_MODEL
+    from heard.chat_app.models.client import Models
+    from heard.chat_app.models.local_chat import Engine
+    from heard.prompts.records import Prompt, PromptMessage
 
     engine = Engine(CHAT_MODEL.folder_in(settings.cache_dir) / CHAT_MODEL.files[0].name)
     prompt = Prompt((PromptMessage("user", text),), max_tokens)

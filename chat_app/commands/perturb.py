@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Annotated, BinaryIO
 
 import typer
 
-from chat_app.commands.json_lines import LineError, read_lines
-from chat_app.commands.progress import Progress
-from chat_app.commands.score import CommandError, EncoderOption, HeadOption, open_scorer, pair_of
+from heard.chat_app.commands.json_lines import LineError, read_lines
+from heard.chat_app.commands.progress import Progress
+from heard.chat_app.commands.score import CommandError, EncoderOption, HeadOption, open_scorer, pair_of
 
 if TYPE_CHECKING:
-    from scorer.perturb import Perturb
-    from scorer.records import EmpathyScore
-    from scorer.score import Scorer
-    from scorer.sensitivity import Change, Summary
+    from heard.scorer.evaluation.perturb import Perturb
+    from heard.scorer.evaluation.sensitivity import Change, Summary
+    from heard.scorer.records import EmpathyScore
+    from heard.scorer.score import Scorer
 
 app = typer.Typer()
 
@@ -59,11 +59,11 @@ def perturb(
     """Spoil a reply's wording in the founding study's seven ways, and show how its scores change."""
     if sum((text is not None, jsonl, csv)) != 1:
         raise CommandError('Give one text, or --jsonl, or --csv: heard perturb "That sounds hard."')
-    from scorer.perturb import DISGUISES, STUDY
+    from heard.scorer.evaluation.perturb import DISGUISES, STUDY
 
     kinds = DISGUISES if disguises else STUDY
     if text is not None:
-        from scorer.sensitivity import changes
+        from heard.scorer.evaluation.sensitivity import changes
 
         original, found = changes(open_scorer(head, encoder), seeker, text, kinds, seed)
         typer.echo(render(original, text, found))
@@ -100,8 +100,8 @@ def from_csv(source: BinaryIO) -> Replies:
 
     The columns of a file of ratings may be there and are not read.
     """
-    from scorer.csv_rows import read_sheet
-    from scorer.labels import NEEDED, OPTIONAL
+    from heard.scorer.csv_rows import read_sheet
+    from heard.scorer.training.labels import NEEDED, OPTIONAL
 
     sheet = read_sheet(STDIN, source.read(), ["reply"], [*OPTIONAL, *(name for name in NEEDED if name != "reply")])
     pairs = [(row.cells.get("seeker", ""), row.cells["reply"]) for row in sheet.rows]
@@ -110,7 +110,7 @@ def from_csv(source: BinaryIO) -> Replies:
 
 def render(original: "EmpathyScore", text: str, found: "list[Change]") -> str:
     """The table of one reply: for each kind the scores with their change, and the perturbed text below."""
-    from scorer.sensitivity import SCORES
+    from heard.scorer.evaluation.sensitivity import SCORES
 
     if original.empathy is None:
         return f"Not scored, so there is no change to show. {original.reason}"
@@ -133,7 +133,7 @@ def render(original: "EmpathyScore", text: str, found: "list[Change]") -> str:
 
 def table(summaries: "list[Summary]", scored: int, unscored: int) -> str:
     """Means by kind as Markdown: change of each score ± its standard deviation, and how far Empathy moved."""
-    from scorer.sensitivity import SCORES
+    from heard.scorer.evaluation.sensitivity import SCORES
 
     columns = ["replies changed", *(name.capitalize() for name in SCORES), "size of Empathy's change"]
     lines = ["| | " + " | ".join(columns) + " |", "|---" * (len(columns) + 1) + "|"]
@@ -149,7 +149,7 @@ def table(summaries: "list[Summary]", scored: int, unscored: int) -> str:
 
 
 def _over(scorer: "Scorer", pairs: list[tuple[str, str]], kinds: "Mapping[str, Perturb]", seed: int) -> str:
-    from scorer.sensitivity import Change, changes, summarise
+    from heard.scorer.evaluation.sensitivity import Change, changes, summarise
 
     found: list[Change] = []
     scored = 0

@@ -7,13 +7,13 @@ from typing import Annotated
 
 import typer
 
-from chat_app.hints import nearest_name
-from prompts.build import build_prompt
-from prompts.chain import for_step
-from prompts.files import PromptFileError
-from prompts.library import PromptLibrary
-from prompts.records import Persona, Prompt, Strategy
-from prompts.variables import variables_in
+from heard.chat_app.common.hints import nearest_name
+from heard.prompts.build import build_prompt
+from heard.prompts.chain import for_step
+from heard.prompts.files import PromptFileError
+from heard.prompts.library import PromptLibrary
+from heard.prompts.records import Persona, Prompt, Strategy
+from heard.prompts.variables import variables_in
 
 app = typer.Typer(help="Check and show personas, strategies, policies and guidance.", no_args_is_help=True)
 
@@ -24,7 +24,7 @@ BAD_FILES = 2
 
 
 def _library(folder: Path | None) -> PromptLibrary:
-    from chat_app.settings import load_settings
+    from heard.chat_app.common.settings import load_settings
 
     settings = load_settings()
     return PromptLibrary.load(folder or settings.prompts_dir, settings.persona_word)
@@ -36,7 +36,7 @@ def check(folder: Folder = None) -> None:
 
     A running chat takes in edited files by itself, once they are all sound; until then it keeps the last good version.
     """
-    from chat_app.safety import stale_hotlines
+    from heard.chat_app.safety.crisis_check import stale_hotlines
 
     try:
         library = _library(folder)

@@ -5,8 +5,8 @@ from typing import Annotated
 
 import typer
 
-from chat_app.commands.progress import Progress
-from chat_app.commands.score import CommandError, EncoderOption, encoder_folder, training
+from heard.chat_app.commands.progress import Progress
+from heard.chat_app.commands.score import CommandError, EncoderOption, encoder_folder, training
 
 app = typer.Typer()
 
@@ -38,12 +38,12 @@ def train_reading(
     if out.is_dir() and any(out.iterdir()) and not force:
         raise CommandError(f"{out} is not empty. Give another folder, or --force to replace the reading in it.")
     with training():
-        from scorer.reading_train import make_reading
+        from heard.scorer.training.reading_train import make_reading
 
         with Progress() as tell:
             figures = make_reading(data, encoder_folder(encoder), out, tell)
     if card is not None:
-        from scorer.check import write_between_marks
+        from heard.scorer.evaluation.check import write_between_marks
 
         write_between_marks(card, figures)
     typer.echo(figures + f"\n\nThe reading is in {out}.")

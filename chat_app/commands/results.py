@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from chat_app.results.records import StudyResults, Wanted
+    from heard.chat_app.results.records import StudyResults, Wanted
 
 app = typer.Typer()
 
@@ -50,7 +50,7 @@ def results(
     freed of position effects, with a bootstrap over people. Alpha: agreement
     on items beyond the overall favourites; 1 is full, 0 is chance.
     """
-    from chat_app.results.records import Wanted
+    from heard.chat_app.results.records import Wanted
 
     found = _found(study, Wanted(condition, with_leaks, passed_attention))
     if as_json:
@@ -59,7 +59,7 @@ def results(
 
         typer.echo(json.dumps(asdict(found), ensure_ascii=False, indent=2))
     else:
-        from chat_app.commands.results_tables import show
+        from heard.chat_app.commands.results_tables import show
 
         show(found)
     if pictures is not None:
@@ -67,7 +67,7 @@ def results(
 
 
 def _draw(found: "StudyResults", folder: Path, *, quiet: bool) -> None:
-    from chat_app.results.charts import PICTURES
+    from heard.chat_app.results.charts import PICTURES
 
     files = {f"{name}.svg": draw(found) for name, draw in PICTURES.items()}
     try:
@@ -84,11 +84,11 @@ def _draw(found: "StudyResults", folder: Path, *, quiet: bool) -> None:
 def _found(study: str, wanted: "Wanted") -> "StudyResults":
     import asyncio
 
-    from chat_app.hints import nearest_name
-    from chat_app.results.study_results import study_results
-    from chat_app.settings import load_settings
-    from db.engine import open_database
-    from db.study_store import StudyStore
+    from heard.chat_app.common.hints import nearest_name
+    from heard.chat_app.common.settings import load_settings
+    from heard.chat_app.results.study_results import study_results
+    from heard.db.engine import open_database
+    from heard.db.study_store import StudyStore
 
     async def run() -> "StudyResults":
         settings = load_settings()

@@ -4,9 +4,9 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from chat_app.results.records import Agreement, StudyResults
-from chat_app.results.shown import chance_of, counts, interval, left_out, odds, odds_interval, percent
-from db.study_records import LETTERS
+from heard.chat_app.results.records import Agreement, StudyResults
+from heard.chat_app.results.shown import chance_of, counts, interval, left_out, odds, odds_interval, percent
+from heard.db.study_records import LETTERS
 
 
 def show(found: StudyResults) -> None:

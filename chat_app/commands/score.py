@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, TextIO
 
 import typer
 
-from chat_app.commands.json_lines import LineError, answer_lines, identity_of, listed
-from chat_app.commands.progress import Progress
+from heard.chat_app.commands.json_lines import LineError, answer_lines, identity_of, listed
+from heard.chat_app.commands.progress import Progress
 
 if TYPE_CHECKING:
-    from scorer.labels import Labels
-    from scorer.records import EmpathyScore
-    from scorer.score import Scorer
+    from heard.scorer.records import EmpathyScore
+    from heard.scorer.score import Scorer
+    from heard.scorer.training.labels import Labels
 
 app = typer.Typer()
 
@@ -120,11 +120,11 @@ def train(
         _follow_protocol(out, data, shared, encoder, _cache(cache), seed or 0)
         return
     if data is not None:
-        from scorer.labels import check_enough
+        from heard.scorer.training.labels import check_enough
 
         check_enough(_read_labels(data))  # before anything is fetched: a fault should not take minutes to show
     with training():
-        from scorer.make import make_default, make_from_labels
+        from heard.scorer.training.make import make_default, make_from_labels
     folder, chosen = encoder_folder(encoder), _chosen(encoder)
     with Progress() as tell:
         if data is not None:
@@ -156,26 +156,26 @@ def evaluate(
     if (data is None) is (shared is None):
         raise CommandError("Give the default head's sources with --shared DIR, or your ratings with --data labels.csv.")
     if data is not None:
-        from scorer.check import on_labels
+        from heard.scorer.evaluation.check import on_labels
 
         labels = _read_labels(data)
         typer.echo(on_labels(open_scorer(head, encoder), labels))
         return
     with training():
-        from scorer.evaluate import evaluate as tables
+        from heard.scorer.evaluation.evaluate import evaluate as tables
 
     assert shared is not None
     with Progress() as tell:
         text = tables(shared, encoder_folder(encoder), _cache(cache), tell)
     if card is not None:
-        from scorer.check import write_between_marks
+        from heard.scorer.evaluation.check import write_between_marks
 
         write_between_marks(card, text)
     typer.echo(text)
 
 
 def _follow_protocol(out: Path, data: Path | None, shared: Path | None, encoder: str, cache: Path, seed: int) -> None:
-    from scorer.hundred import EPITOME, epitome_table, source_of_labels, team_table
+    from heard.scorer.training.hundred import EPITOME, epitome_table, source_of_labels, team_table
 
     # Before anything is fetched, as above.
     if data is not None:
@@ -185,7 +185,7 @@ def _follow_protocol(out: Path, data: Path | None, shared: Path | None, encoder:
         assert shared is not None
         table, source = epitome_table(shared), EPITOME
     with training():
-        from scorer.protocol import follow
+        from heard.scorer.training.protocol import follow
     folder = encoder_folder(encoder)
     command = f"heard train --protocol paper {source.option}{_chosen(encoder)} --seed {seed} --out DIR"
     with Progress() as tell:
@@ -205,7 +205,7 @@ def _say_where(out: Path) -> None:
 
 def render(result: "EmpathyScore") -> str:
     """A score as a few lines for a person."""
-    from scorer.records import COMPONENTS, NOTES, level_of
+    from heard.scorer.records import COMPONENTS, NOTES, level_of
 
     if result.empathy is None:
         return f"Not scored. {result.reason}"
@@ -272,11 +272,11 @@ def _bar(value: float) -> str:
 
 def open_scorer(head: str, encoder: str) -> "Scorer":
     """The scorer that the options --head and --encoder name; without them that of the settings. Raises ScorerError."""
-    from scorer.hub import encoder_of
-    from scorer.score import Scorer, head_folder
+    from heard.scorer.hub import encoder_of
+    from heard.scorer.score import Scorer, head_folder
 
     if not head:
-        from chat_app.settings import load_settings
+        from heard.chat_app.common.settings import load_settings
 
         head = load_settings().scorer_head
     folder = head_folder(head)
@@ -285,7 +285,7 @@ def open_scorer(head: str, encoder: str) -> "Scorer":
 
 def _read_labels(path: Path) -> "Labels":
     """A team's ratings; says on standard error what was read and which rows were not."""
-    from scorer.labels import account, read_labels
+    from heard.scorer.training.labels import account, read_labels
 
     labels = read_labels(path)
     typer.echo(account(labels), err=True)
@@ -308,11 +308,11 @@ def training() -> Iterator[None]:
 def encoder_folder(name: str = "") -> Path:
     """Folder of the encoder called `name`, or of the embedded one, which is fetched now if need be."""
     if name:
-        from scorer import hub
+        from heard.scorer import hub
 
         return hub.encoder_folder(name)
-    from chat_app.settings import load_settings
-    from chat_app.weights import ENCODER, fetch_bundles
+    from heard.chat_app.common.settings import load_settings
+    from heard.chat_app.models.downloads import ENCODER, fetch_bundles
 
     cache_dir = load_settings().cache_dir
     fetch_bundles([ENCODER], cache_dir)
@@ -320,6 +320,6 @@ def encoder_folder(name: str = "") -> Path:
 
 
 def _cache(folder: Path | None) -> Path:
-    from chat_app.settings import load_settings
+    from heard.chat_app.common.settings import load_settings
 
     return folder or load_settings().cache_dir / "features"

@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
-from chat_app.commands.progress import Progress
+from heard.chat_app.commands.progress import Progress
 
 if TYPE_CHECKING:
-    from chat_app.generating import Report
-    from chat_app.services import Services
-    from chat_app.settings import Settings
-    from chat_app.study_file import StudyFile
-    from db.study_counts import StudyCounts
-    from db.study_records import ItemRecord, StudyRecord
-    from db.study_store import StudyStore
+    from heard.chat_app.common.settings import Settings
+    from heard.chat_app.conversation.services import Services
+    from heard.chat_app.studies.generation import Report
+    from heard.chat_app.studies.study_file import StudyFile
+    from heard.db.study_counts import StudyCounts
+    from heard.db.study_records import ItemRecord, StudyRecord
+    from heard.db.study_store import StudyStore
 
 Result = TypeVar("Result")
 
@@ -59,14 +59,14 @@ def import_study(
 ) -> None:
     """Store a study with its items, or bring it up to date. Until the first person takes part it may be repeated as
     often as you like: whole answers of unchanged arms stay."""
-    from chat_app.answering import check_names
-    from chat_app.generating import store_study
-    from chat_app.model_files import load_models
-    from chat_app.settings import load_settings
-    from chat_app.study_file import read_study_file
-    from chat_app.study_items import read_items
-    from db.study_records import StudyKind
-    from prompts.library import PromptLibrary
+    from heard.chat_app.common.settings import load_settings
+    from heard.chat_app.models.catalogue import load_models
+    from heard.chat_app.studies.generation import store_study
+    from heard.chat_app.studies.study_answers import check_names
+    from heard.chat_app.studies.study_file import read_study_file
+    from heard.chat_app.studies.study_items import read_items
+    from heard.db.study_records import StudyKind
+    from heard.prompts.library import PromptLibrary
 
     settings, study = load_settings(), read_study_file(study_file)
     specs = load_models(settings.models_file)
@@ -114,16 +114,16 @@ def generate(
     """
     import asyncio
 
-    from chat_app.settings import load_settings
-    from chat_app.weights import ensure_weights
+    from heard.chat_app.common.settings import load_settings
+    from heard.chat_app.models.downloads import ensure_weights
 
     settings = load_settings()
-    logging.getLogger("chat_app").setLevel(logging.ERROR)  # failures are told below, once
+    logging.getLogger("heard").setLevel(logging.ERROR)  # failures are told below, once
     study = _file(named)
     weights = ensure_weights(settings.cache_dir)
 
     async def run() -> "tuple[StudyFile, Report]":
-        from chat_app.services import open_services
+        from heard.chat_app.conversation.services import open_services
 
         async with open_services(settings, weights, serving=False) as services:
             return await _generate(services, study, named, questions_file, limit)
@@ -146,9 +146,9 @@ def status(
     study_id: Annotated[str | None, typer.Argument(metavar="[ID]", help="One study; without it, all of them.")] = None,
 ) -> None:
     """Show how far a study is: items, answers by source, people by condition, votes, completions, leaks."""
-    from chat_app.hints import nearest_name
-    from chat_app.settings import load_settings
-    from db.study_counts import study_counts
+    from heard.chat_app.common.hints import nearest_name
+    from heard.chat_app.common.settings import load_settings
+    from heard.db.study_counts import study_counts
 
     async def read(studies: "StudyStore") -> "list[tuple[StudyRecord, StudyCounts]]":
         return [(record, await study_counts(studies.engine, record.id)) for record in await studies.studies()]
@@ -166,12 +166,12 @@ def status(
 async def _generate(
     services: "Services", study: "StudyFile | None", named: str, questions_file: Path | None, limit: int | None
 ) -> "tuple[StudyFile, Report]":
-    from chat_app.answering import check_arms
-    from chat_app.generating import LIVE, added, generate, renewed, store_study
-    from chat_app.hints import nearest_name
-    from chat_app.study_file import study_of
-    from chat_app.study_items import read_questions
-    from db.study_records import StudyKind
+    from heard.chat_app.common.hints import nearest_name
+    from heard.chat_app.studies.generation import LIVE, added, generate, renewed, store_study
+    from heard.chat_app.studies.study_answers import check_arms
+    from heard.chat_app.studies.study_file import study_of
+    from heard.chat_app.studies.study_items import read_questions
+    from heard.db.study_records import StudyKind
 
     changed = study is not None or questions_file is not None
     if study is None:
@@ -208,14 +208,14 @@ async def _generate(
 
 def _file(named: str) -> "StudyFile | None":
     """The study in a file, or None when `named` is no file but a stored study's id."""
-    from chat_app.study_file import read_study_file
+    from heard.chat_app.studies.study_file import read_study_file
 
     path = Path(named)
     return read_study_file(path) if path.suffix or len(path.parts) > 1 or path.exists() else None
 
 
 def _next(study: "StudyFile", settings: "Settings", *, written: bool) -> str:
-    from db.study_records import StudyKind
+    from heard.db.study_records import StudyKind
 
     if study.kind is StudyKind.LIVE:
         return f'Next: set blind_study = "{study.id}" in settings.toml, and run heard chat.'
@@ -257,8 +257,8 @@ def _status(record: "StudyRecord", counts: "StudyCounts") -> str:
 def _on_studies(settings: "Settings", work: "Callable[[StudyStore], Awaitable[Result]]") -> Result:
     import asyncio
 
-    from db.engine import open_database
-    from db.study_store import StudyStore
+    from heard.db.engine import open_database
+    from heard.db.study_store import StudyStore
 
     async def run() -> Result:
         async with open_database(settings.database, lock_seconds=settings.save_seconds) as engine:

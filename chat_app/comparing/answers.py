@@ -4,10 +4,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from chat_app.comparing.journal import Entry
-from chat_app.comparing.plan import Cell, Key, Plan
-from db.records import DraftRecord, ScoreRecord, StepRecord
-from scorer.records import COMPONENTS
+from heard.chat_app.comparing.journal import Entry
+from heard.chat_app.comparing.plan import Cell, Key, Plan
+from heard.db.records import DraftRecord, ScoreRecord, StepRecord
+from heard.scorer.records import COMPONENTS
 
 EMPATHY = "empathy"
 MEASURES = (*COMPONENTS, EMPATHY)

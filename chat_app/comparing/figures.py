@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from scipy.stats import bootstrap, wilcoxon  # type: ignore[import-untyped]
 
-from chat_app.comparing.answers import MEASURES, Answer, score_of
+from heard.chat_app.comparing.answers import MEASURES, Answer, score_of
 
 Floats = np.ndarray[Any, np.dtype[Any]]
 

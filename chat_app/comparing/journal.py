@@ -14,10 +14,10 @@ from typing import Any, Self
 
 from filelock import FileLock, Timeout
 
-from chat_app.comparing.plan import Key
-from chat_app.drafts import draft_of, draft_values
-from chat_app.records import FailureKind
-from db.records import DraftRecord
+from heard.chat_app.comparing.plan import Key
+from heard.chat_app.conversation.drafts import draft_of, draft_values
+from heard.chat_app.conversation.events import FailureKind
+from heard.db.records import DraftRecord
 
 NAME = "journal.jsonl"
 LOCK = "journal.lock"

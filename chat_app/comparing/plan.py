@@ -6,11 +6,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, is_dataclass
 from typing import Any, TypeVar
 
-from chat_app.comparing.questions import Question
-from chat_app.hints import nearest_name
-from chat_app.records import ModelSpec
-from chat_app.services import Services
-from prompts.records import Persona, Policy, Strategy
+from heard.chat_app.common.hints import nearest_name
+from heard.chat_app.comparing.questions import Question
+from heard.chat_app.conversation.events import ModelSpec
+from heard.chat_app.conversation.services import Services
+from heard.prompts.records import Persona, Policy, Strategy
 
 Key = tuple[str, str, str, str, str]
 """Of one answer: the question's id, and the names of model, persona, strategy and policy."""

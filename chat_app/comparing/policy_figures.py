@@ -3,13 +3,13 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from chat_app.comparing.answers import COMPLETE, EMPATHY, MEASURES, Answer, cost_of
-from chat_app.comparing.figures import Estimate, mean
-from chat_app.comparing.tables import Grid, csv_text, shown
-from chat_app.results.intervals import share_of
-from chat_app.results.records import Share
-from db.records import DraftRecord, DraftStatus
-from scorer.tables import Line
+from heard.chat_app.comparing.answers import COMPLETE, EMPATHY, MEASURES, Answer, cost_of
+from heard.chat_app.comparing.figures import Estimate, mean
+from heard.chat_app.comparing.tables import Grid, csv_text, shown
+from heard.chat_app.results.intervals import share_of
+from heard.chat_app.results.records import Share
+from heard.db.records import DraftRecord, DraftStatus
+from heard.scorer.tables import Line
 
 COLUMNS = ("policy", "measure", "n", "value", "low", "high")
 

@@ -4,10 +4,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from chat_app import safety
-from chat_app.question_files import question_column
-from chat_app.text import has_visible, readable
-from scorer.csv_rows import decode, read_file, read_sheet
+from heard.chat_app.common.text import has_visible, readable
+from heard.chat_app.safety import crisis_check
+from heard.chat_app.studies.question_files import question_column
+from heard.scorer.csv_rows import decode, read_file, read_sheet
 
 
 class QuestionsError(Exception):
@@ -52,7 +52,7 @@ def read_questions(path: Path, longest: int) -> Questions:
             found.faults.append(f"line {line}: the question is empty.")
         elif text in seen:
             found.faults.append(f"line {line}: the same question as in line {seen[text]}.")
-        elif safety.check(text).crisis:
+        elif crisis_check.check(text).crisis:
             found.crises += 1
         elif len(text) > longest:
             found.faults.append(f"line {line}: {len(text):,} characters, and {longest:,} fit into a message.")

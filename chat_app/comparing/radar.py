@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from math import ceil, pi
 from pathlib import Path
 
-from chat_app.comparing.answers import MEASURES
-from scorer.records import HIGHEST, LOWEST
+from heard.chat_app.comparing.answers import MEASURES
+from heard.scorer.records import HIGHEST, LOWEST
 
 FILES = ("radar.png", "radar.svg")
 MISSING = (

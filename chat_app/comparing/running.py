@@ -11,14 +11,14 @@ from dataclasses import dataclass, field
 
 from aiolimiter import AsyncLimiter
 
-from chat_app.comparing.journal import Entry, Journal
-from chat_app.comparing.plan import Cell, Key, Plan
-from chat_app.drafts import Drafts
-from chat_app.records import FailureKind, ModelFailure, ModelSpec, TurnEvent, Whole
-from chat_app.services import Services
-from chat_app.workers import together
-from chat_app.writing import Asked, score_newest, write_drafts
-from db.records import DraftStatus
+from heard.chat_app.common.workers import together
+from heard.chat_app.comparing.journal import Entry, Journal
+from heard.chat_app.comparing.plan import Cell, Key, Plan
+from heard.chat_app.conversation.drafting import Asked, score_newest, write_drafts
+from heard.chat_app.conversation.drafts import Drafts
+from heard.chat_app.conversation.events import FailureKind, ModelFailure, ModelSpec, TurnEvent, Whole
+from heard.chat_app.conversation.services import Services
+from heard.db.records import DraftStatus
 
 MOST_IN_A_ROW = 5
 """Failures of one model after which the rest of its answers are left for the next run: its server is down, say."""

@@ -5,10 +5,10 @@ import io
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from chat_app.comparing.answers import EMPATHY, MEASURES, Answer, Source, cost_of, middle, score_of, sources
-from chat_app.comparing.figures import PLAIN, Difference, Estimate, mean
-from chat_app.flag_table import cell
-from scorer.tables import Line, markdown
+from heard.chat_app.comparing.answers import EMPATHY, MEASURES, Answer, Source, cost_of, middle, score_of, sources
+from heard.chat_app.comparing.figures import PLAIN, Difference, Estimate, mean
+from heard.chat_app.export.flag_table import cell
+from heard.scorer.tables import Line, markdown
 
 RESULTS = (
     "question_id", "question", "model", "persona", "strategy", "text", *MEASURES, "prompt_tokens", "completion_tokens",

@@ -6,9 +6,9 @@ from typing import Any
 import krippendorff
 import numpy as np
 
-from chat_app.results.records import Agreement
-from db.study_records import Choice
-from db.vote_reads import Cell
+from heard.chat_app.results.records import Agreement
+from heard.db.study_records import Choice
+from heard.db.vote_reads import Cell
 
 Ints = np.ndarray[Any, np.dtype[Any]]
 

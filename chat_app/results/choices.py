@@ -16,9 +16,9 @@ from scipy.optimize import linprog  # type: ignore[import-untyped]
 from scipy.sparse import csr_array  # type: ignore[import-untyped]
 from scipy.sparse.csgraph import connected_components  # type: ignore[import-untyped]
 
-from chat_app.results.shares import LEAST_FROM
-from db.study_records import Choice
-from db.vote_reads import Cell
+from heard.chat_app.results.shares import LEAST_FROM
+from heard.db.study_records import Choice
+from heard.db.vote_reads import Cell
 
 Floats = np.ndarray[Any, np.dtype[Any]]
 Pattern = tuple[tuple[tuple[str, int], ...], Choice, int | None, int | None]

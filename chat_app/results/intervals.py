@@ -4,7 +4,7 @@ from math import sqrt
 
 from scipy.stats import binomtest  # type: ignore[import-untyped]
 
-from chat_app.results.records import Share
+from heard.chat_app.results.records import Share
 
 CONFIDENCE = 0.95
 

@@ -4,10 +4,10 @@ from collections import Counter
 
 from scipy.stats import chi2  # type: ignore[import-untyped]
 
-from chat_app.results.intervals import share_of
-from chat_app.results.records import PositionBias, PositionShare
-from chat_app.results.selection import Cells
-from db.study_records import Choice
+from heard.chat_app.results.intervals import share_of
+from heard.chat_app.results.records import PositionBias, PositionShare
+from heard.chat_app.results.selection import Cells
+from heard.db.study_records import Choice
 
 
 def position_bias(cells: Cells) -> PositionBias:

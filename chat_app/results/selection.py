@@ -7,9 +7,9 @@ others differently too, so that dropping the one answer would keep comparisons t
 from collections import Counter
 from collections.abc import Mapping
 
-from chat_app.results.records import Counted, Wanted
-from db.study_records import Choice
-from db.vote_reads import Cell, VoteCounts
+from heard.chat_app.results.records import Counted, Wanted
+from heard.db.study_records import Choice
+from heard.db.vote_reads import Cell, VoteCounts
 
 Cells = Mapping[Cell, int]
 

@@ -2,10 +2,10 @@
 
 from collections import Counter
 
-from chat_app.results.intervals import share_of
-from chat_app.results.records import Leak, SourceShares
-from chat_app.results.selection import Cells
-from db.study_records import Choice
+from heard.chat_app.results.intervals import share_of
+from heard.chat_app.results.records import Leak, SourceShares
+from heard.chat_app.results.selection import Cells
+from heard.db.study_records import Choice
 
 LEAST_FROM = 3
 """Votable answers from which on a least empathetic one is marked."""

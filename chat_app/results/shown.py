@@ -1,6 +1,6 @@
 """Figures as people read them: percentages with one decimal, log-odds with two, and the words for what was left out."""
 
-from chat_app.results.records import Counted, Share
+from heard.chat_app.results.records import Counted, Share
 
 MISSING = "–"
 LEFT_OUT = (

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
-from chat_app.results.choices import Choices, Layout, Pattern, pattern_of, unconnected
-from chat_app.results.records import PositionEffect, Strength, Strengths
-from db.study_records import Choice
-from db.vote_reads import Cell
+from heard.chat_app.results.choices import Choices, Layout, Pattern, pattern_of, unconnected
+from heard.chat_app.results.records import PositionEffect, Strength, Strengths
+from heard.db.study_records import Choice
+from heard.db.vote_reads import Cell
 
 Floats = np.ndarray[Any, np.dtype[Any]]
 

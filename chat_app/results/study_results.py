@@ -4,15 +4,15 @@ import asyncio
 
 import numpy as np
 
-from chat_app.results.agreement import agreement, least_of, most_of
-from chat_app.results.position import position_bias
-from chat_app.results.records import StudyResults, Wanted
-from chat_app.results.selection import allowed, select, why_not
-from chat_app.results.shares import leaks, shares
-from chat_app.results.strengths import strengths
-from chat_app.results.trial import trial
-from db.study_store import StudyStore
-from db.vote_reads import StudyVotes, read_votes
+from heard.chat_app.results.agreement import agreement, least_of, most_of
+from heard.chat_app.results.position import position_bias
+from heard.chat_app.results.records import StudyResults, Wanted
+from heard.chat_app.results.selection import allowed, select, why_not
+from heard.chat_app.results.shares import leaks, shares
+from heard.chat_app.results.strengths import strengths
+from heard.chat_app.results.trial import trial
+from heard.db.study_store import StudyStore
+from heard.db.vote_reads import StudyVotes, read_votes
 
 
 async def study_results(studies: StudyStore, study_id: str, wanted: Wanted) -> StudyResults:

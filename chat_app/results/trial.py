@@ -7,9 +7,9 @@ rewritten ones with the rest would compare replies that started low with replies
 from collections import Counter
 from collections.abc import Sequence
 
-from chat_app.results.intervals import difference, share_of
-from chat_app.results.records import TrialArm, Wanted
-from db.vote_reads import TrialCount
+from heard.chat_app.results.intervals import difference, share_of
+from heard.chat_app.results.records import TrialArm, Wanted
+from heard.db.vote_reads import TrialCount
 
 
 def trial(counts: Sequence[TrialCount], wanted: Wanted) -> list[TrialArm]:

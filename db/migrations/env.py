@@ -2,8 +2,8 @@
 
 from alembic import context
 
-from db import history_tables, study_tables  # noqa: F401 - their tables belong to the metadata too
-from db.tables import Base
+from heard.db import history_tables, study_tables  # noqa: F401 - their tables belong to the metadata too
+from heard.db.tables import Base
 
 context.configure(
     connection=context.config.attributes["connection"],

@@ -13,8 +13,8 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from chat_app.settings import Settings
-from chat_app.weights import ensure_weights
+from heard.chat_app.common.settings import Settings
+from heard.chat_app.models.downloads import ensure_weights
 from tests.bench.arms import arms
 from tests.bench.card import card
 from tests.bench.compare import compare

@@ -18,15 +18,15 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
-from chat_app.ballot_turn import run_ballot_turn
-from chat_app.records import BallotReady, Token, TurnRequest
-from chat_app.services import Services, open_services
-from chat_app.settings import Settings
-from chat_app.study_file import StudyFile, parse_study, record_of
-from chat_app.turn import run_turn
-from chat_app.weights import Weights
+from heard.chat_app.common.settings import Settings
+from heard.chat_app.conversation.events import BallotReady, Token, TurnRequest
+from heard.chat_app.conversation.services import Services, open_services
+from heard.chat_app.conversation.turn import run_turn
+from heard.chat_app.models.downloads import Weights
+from heard.chat_app.studies.ballot_turn import run_ballot_turn
+from heard.chat_app.studies.study_file import StudyFile, parse_study, record_of
 from tests.bench.table import Row, at_most
-from tests.chat_app.asking import message_to
+from tests.chat_app.models.asking import message_to
 from tests.servers import DONE, ROLE, Script, ScriptedServer, chunk, pieces
 
 ARMS = 5

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from playwright.async_api import Page
 
-import prompts
+from heard.prompts.library import BUILT_IN
 from tests.bench.served import Served, served
 from tests.bench.speed import message
 from tests.bench.table import Row, at_most
@@ -27,7 +27,7 @@ from tests.socket_client import Visitor
 
 REPLIES = 11
 TOKENS = 150
-PROMPTS = Path(prompts.__file__).parent
+PROMPTS = BUILT_IN
 STORY = "Tell me a long story with every detail. It begins like this: {0}"
 WATCH = """() => {
   window.heardCard = null;

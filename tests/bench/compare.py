@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from tests.bench.table import Row, at_most
-from tests.chat_app.comparing import asked, journal, served, slow
+from tests.chat_app.comparing.comparing import asked, journal, served, slow
 from tests.servers import ScriptedServer
 
 QUESTIONS = 100

@@ -15,11 +15,11 @@ from pathlib import Path
 import matplotlib as mpl
 from matplotlib import pyplot
 
-from chat_app.settings import Settings
-from chat_app.weights import ensure_weights
-from scorer.data import project_set
-from scorer.encoder import WINDOW
-from scorer.score import HEADS, Scorer
+from heard.chat_app.common.settings import Settings
+from heard.chat_app.models.downloads import ensure_weights
+from heard.scorer.encoder import WINDOW
+from heard.scorer.score import HEADS, Scorer
+from heard.scorer.training.data import project_set
 from tests.bench.served import machine
 
 PICTURE = Path(__file__).parents[2] / "docs" / "growth.svg"

@@ -14,8 +14,8 @@ from pathlib import Path
 
 import numpy as np
 
-from db.engine import upgrade_sync
-from db.study_records import Choice
+from heard.db.engine import upgrade_sync
+from heard.db.study_records import Choice
 from tests.voters import Truth, marked
 
 STUDY = "many"

@@ -6,9 +6,9 @@ import tempfile
 import time
 from pathlib import Path
 
-from prompts.build import build_prompt
-from prompts.chain import for_reply
-from prompts.library import BUILT_IN, PromptLibrary
+from heard.prompts.build import build_prompt
+from heard.prompts.chain import for_reply
+from heard.prompts.library import BUILT_IN, PromptLibrary
 from tests.bench.table import Row, at_most
 
 PERSONAS = 1_000

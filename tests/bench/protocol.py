@@ -12,14 +12,14 @@ from pathlib import Path
 
 import numpy as np
 
-from scorer.data import project_set, tabulate
-from scorer.encoder import Encoder
-from scorer.features import compute
-from scorer.files import read_config
-from scorer.hundred import ROWS
-from scorer.paper import PaperRecipe, fit_linear
-from scorer.records import COMPONENTS
-from scorer.train import one_thread
+from heard.scorer.encoder import Encoder
+from heard.scorer.files import read_config
+from heard.scorer.records import COMPONENTS
+from heard.scorer.training.data import project_set, tabulate
+from heard.scorer.training.features import compute
+from heard.scorer.training.hundred import ROWS
+from heard.scorer.training.paper import PaperRecipe, fit_linear
+from heard.scorer.training.train import one_thread
 from tests.bench.table import Row, at_least, spread
 
 ROUNDS = 7

@@ -10,12 +10,12 @@ import time
 from contextlib import closing
 from pathlib import Path
 
-from chat_app.results.records import Wanted
-from chat_app.results.selection import select
-from chat_app.results.shares import shares
-from chat_app.results.study_results import results_of
-from db.engine import create_engine
-from db.vote_reads import read_votes
+from heard.chat_app.results.records import Wanted
+from heard.chat_app.results.selection import select
+from heard.chat_app.results.shares import shares
+from heard.chat_app.results.study_results import results_of
+from heard.db.engine import create_engine
+from heard.db.vote_reads import read_votes
 from tests.bench.many_votes import SOURCES, STUDY, many_votes
 from tests.bench.table import Row, at_most
 

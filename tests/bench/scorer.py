@@ -18,11 +18,11 @@ import numpy as np
 import psutil
 import torch
 
-from scorer.data import project_set
-from scorer.head import Head
-from scorer.records import COMPONENTS
-from scorer.score import HEADS, Scorer
-from scorer.text import read
+from heard.scorer.head import Head
+from heard.scorer.records import COMPONENTS
+from heard.scorer.score import HEADS, Scorer
+from heard.scorer.text import read
+from heard.scorer.training.data import project_set
 from tests.bench.table import Row, at_least, at_most
 from tests.plain import PlainBert
 
@@ -36,7 +36,7 @@ STREAM = 10_000
 COLD = """
 import sys
 from pathlib import Path
-from scorer.score import HEADS, Scorer
+from heard.scorer.score import HEADS, Scorer
 Scorer.load(HEADS / "default", Path(sys.argv[1]), threads=2).score("", "That sounds so hard. What happened?")
 """
 

@@ -11,11 +11,11 @@ import time
 from dataclasses import dataclass
 from typing import Any
 
-from chat_app.engine import Engine
-from chat_app.llm import load_models
-from chat_app.weights import Weights
-from prompts.build import build_prompt
-from prompts.library import PromptLibrary
+from heard.chat_app.models.client import load_models
+from heard.chat_app.models.downloads import Weights
+from heard.chat_app.models.llama_engine import Engine
+from heard.prompts.build import build_prompt
+from heard.prompts.library import PromptLibrary
 from tests.bench.served import Served
 from tests.bench.table import Row, at_least, at_most
 from tests.socket_client import Visitor

@@ -10,13 +10,13 @@ from collections.abc import Sequence
 from rich.console import Console
 from rich.table import Table
 
-from chat_app.commands.progress import Progress
-from chat_app.engine import Engine
-from chat_app.llm import Models, load_models
-from chat_app.results.intervals import share_of
-from chat_app.weights import Weights
-from prompts.library import PromptLibrary
-from scorer.tone import tone_of
+from heard.chat_app.commands.progress import Progress
+from heard.chat_app.models.client import Models, load_models
+from heard.chat_app.models.downloads import Weights
+from heard.chat_app.models.llama_engine import Engine
+from heard.chat_app.results.intervals import share_of
+from heard.prompts.library import PromptLibrary
+from heard.scorer.tone import tone_of
 from tests.tone.judge import EXPECTED, meets
 from tests.tone.labelled import Labelled, labelled
 from tests.tone.replies import Case, cases, replies

@@ -18,11 +18,11 @@ from typing import Any
 
 import httpx
 
-from chat_app.identity import VISITOR_COOKIE, Identity
-from chat_app.settings import Settings
-from db.engine import create_engine, upgrade
-from db.store import Store
-from db.study_records import BallotRecord
+from heard.chat_app.common.identity import VISITOR_COOKIE, Identity
+from heard.chat_app.common.settings import Settings
+from heard.db.engine import create_engine, upgrade
+from heard.db.store import Store
+from heard.db.study_records import BallotRecord
 from tests.bench.served import Served, served
 from tests.bench.table import Row, at_most, percentile, spread
 from tests.db.conftest import Make

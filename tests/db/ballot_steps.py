@@ -3,9 +3,9 @@
 import pytest
 from sqlalchemy import text
 
-from db.errors import VoteRefused
-from db.store import Store
-from db.study_records import AnswerRecord, BallotRecord, StudyKind
+from heard.db.errors import VoteRefused
+from heard.db.store import Store
+from heard.db.study_records import AnswerRecord, BallotRecord, StudyKind
 from tests.db.conftest import Make
 from tests.db.studying import Studying
 

@@ -13,8 +13,8 @@ import pytest
 from sqlalchemy import inspect, text
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from db.engine import create_engine, upgrade
-from db.records import (
+from heard.db.engine import create_engine, upgrade
+from heard.db.records import (
     ConversationRecord,
     DraftRecord,
     DraftStatus,
@@ -25,8 +25,8 @@ from db.records import (
     ScoreRecord,
     SummaryRecord,
 )
-from db.store import Store
-from db.tables import Base
+from heard.db.store import Store
+from heard.db.tables import Base
 from tests.db.postgres import NEEDED, cluster
 
 LOCK_SECONDS = 0.3

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from db.records import ConsentRecord, ConversationRecord, MessageRecord
-from db.store import Store
-from db.study_records import (
+from heard.db.records import ConsentRecord, ConversationRecord, MessageRecord
+from heard.db.store import Store
+from heard.db.study_records import (
     AnswerRecord,
     AnswerStatus,
     BallotRecord,
@@ -18,7 +18,7 @@ from db.study_records import (
     StudyRecord,
     VoteRecord,
 )
-from db.study_store import StudyStore
+from heard.db.study_store import StudyStore
 from tests.db.conftest import Make
 
 SOURCES = ("human", "north", "south")

@@ -5,10 +5,10 @@ from dataclasses import replace
 
 import pytest
 
-from db.ballots import ERASED
-from db.errors import StoreGone
-from db.study_records import BallotRecord
-from db.voting import NOT_THERE
+from heard.db.ballots import ERASED
+from heard.db.errors import StoreGone
+from heard.db.study_records import BallotRecord
+from heard.db.voting import NOT_THERE
 from tests.db.ballot_steps import count, first_ballot, open_live
 from tests.db.ballot_steps import s as s
 from tests.db.ballot_steps import url as url

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 from sqlalchemy import text
 
-from db.engine import create_engine
-from db.errors import StoreBusy, StoreError, StoreGone, VoteRefused
-from db.study_records import Choice, Progress
-from db.study_store import StudyStore
-from db.voting import NO_CHAT, NO_CONSENT, NO_SUCH_TIME, NOT_YOURS
+from heard.db.engine import create_engine
+from heard.db.errors import StoreBusy, StoreError, StoreGone, VoteRefused
+from heard.db.study_records import Choice, Progress
+from heard.db.study_store import StudyStore
+from heard.db.voting import NO_CHAT, NO_CONSENT, NO_SUCH_TIME, NOT_YOURS
 from tests.db.ballot_steps import count, first_ballot, refused, rows
 from tests.db.ballot_steps import s as s
 from tests.db.ballot_steps import url as url

@@ -13,11 +13,11 @@ from alembic.runtime.migration import MigrationContext
 from sqlalchemy import Connection, text
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-import db.engine
-from db.engine import BEGIN, WRITE, create_engine, upgrade
-from db.errors import StoreUnavailable
-from db.store import Store
-from db.tables import Base
+from heard.db import engine as engine_module
+from heard.db.engine import BEGIN, WRITE, create_engine, upgrade
+from heard.db.errors import StoreError, StoreUnavailable
+from heard.db.store import Store
+from heard.db.tables import Base
 from tests.db.conftest import PATIENT_SECONDS, Make
 
 ROOT = Path(__file__).parents[2]
@@ -90,7 +90,7 @@ async def test_down_and_up_again(url: str, path: Path) -> None:
     async with engine.execution_options(**{BEGIN: WRITE}).begin() as connection:
 
         def down(sync: Connection) -> None:
-            config = db.engine._config()
+            config = engine_module._config()
             config.attributes["connection"] = sync
             command.downgrade(config, "base")
 
@@ -107,7 +107,7 @@ async def test_an_upgrade_that_fails_leaves_nothing(path: Path, monkeypatch: pyt
     connection.execute("CREATE TABLE score (in_the_way TEXT)")  # the migration's last table
     connection.commit()
     connection.close()
-    with pytest.raises(db.engine.StoreError):
+    with pytest.raises(StoreError):
         await upgrade(f"sqlite+aiosqlite:///{path}")
     assert set(schema(path)) == {"score"}
 
@@ -124,7 +124,7 @@ async def test_a_newer_database(url: str, path: Path) -> None:
 def test_two_starters_at_once_from_anywhere(tmp_path: Path) -> None:
     """Three processes in a foreign folder, with a program that finds `db` as an installed package."""
     path = tmp_path / "shared.db"
-    program = "import sys; from db.engine import upgrade_sync; sys.stdin.readline(); upgrade_sync(sys.argv[1])"
+    program = "import sys; from heard.db.engine import upgrade_sync; sys.stdin.readline(); upgrade_sync(sys.argv[1])"
     starters = [
         subprocess.Popen(
             [sys.executable, "-W", "error", "-c", program, f"sqlite+aiosqlite:///{path}"],
@@ -174,9 +174,9 @@ async def test_two_tabs_at_once(store: Store, make: Make, person: str) -> None:
 _WRITER = """
 import asyncio, sys, uuid
 from tests.db.conftest import PATIENT_SECONDS, Make
-from db.engine import create_engine
-from db.store import Store
-from db.records import ConversationRecord
+from heard.db.engine import create_engine
+from heard.db.store import Store
+from heard.db.records import ConversationRecord
 
 async def main(url, person, conversation_id):
     engine = create_engine(url, lock_seconds=30)

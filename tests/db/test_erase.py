@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from db.engine import create_engine
-from db.errors import StoreGone
-from db.records import ConsentRecord, MessageRecord, Outcome
-from db.store import Store
-from db.study_records import StudyKind
-from db.transaction import run_sql
+from heard.db.engine import create_engine
+from heard.db.errors import StoreGone
+from heard.db.records import ConsentRecord, MessageRecord, Outcome
+from heard.db.store import Store
+from heard.db.study_records import StudyKind
+from heard.db.transaction import run_sql
 from tests.db.conftest import LOCK_SECONDS, Make
 from tests.db.studying import Studying
 from tests.db.test_store import count

@@ -12,10 +12,10 @@ import pytest
 from sqlalchemy import event
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from db.engine import create_engine, upgrade
-from db.errors import StoreBusy, StoreError, StoreFull, StoreReadOnly, StoreUnavailable
-from db.records import Outcome
-from db.store import CLOSE_ATTEMPTS, Store
+from heard.db.engine import create_engine, upgrade
+from heard.db.errors import StoreBusy, StoreError, StoreFull, StoreReadOnly, StoreUnavailable
+from heard.db.records import Outcome
+from heard.db.store import CLOSE_ATTEMPTS, Store
 from tests.db.conftest import LOCK_SECONDS, Make
 from tests.db.processes import holding, release
 from tests.db.test_store import count

@@ -9,10 +9,10 @@ from alembic import command
 from sqlalchemy import Connection
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from db.engine import BEGIN, WRITE, _config, create_engine, upgrade
-from db.errors import StoreDenied, StoreError, StoreGone
-from db.records import ConsentRecord
-from db.store import Store
+from heard.db.engine import BEGIN, WRITE, _config, create_engine, upgrade
+from heard.db.errors import StoreDenied, StoreError, StoreGone
+from heard.db.records import ConsentRecord
+from heard.db.store import Store
 from tests.db.conftest import Make
 from tests.db.test_store import count
 

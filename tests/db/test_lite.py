@@ -8,7 +8,7 @@ from typing import Any
 import aiosqlite
 import pytest
 
-from db.lite import FIRST, LiteConnection
+from heard.db.lite import FIRST, LiteConnection
 
 SIZES = (0, 1, FIRST - 1, FIRST, FIRST + 1, 3 * FIRST)
 COUNT = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?) SELECT i, 'x' FROM n WHERE ? > 0"

@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import pytest
 
-from db.ballots import CLOSED
-from db.records import DraftRecord, HistoryItem, Outcome, ReplyRecord
-from db.study_records import AnswerStatus, BallotRecord, Choice
-from db.voting import NOT_WHOLE
+from heard.db.ballots import CLOSED
+from heard.db.records import DraftRecord, HistoryItem, Outcome, ReplyRecord
+from heard.db.study_records import AnswerStatus, BallotRecord, Choice
+from heard.db.voting import NOT_WHOLE
 from tests.db.ballot_steps import open_live, refused, rows
 from tests.db.ballot_steps import s as s
 from tests.db.ballot_steps import url as url

@@ -3,9 +3,9 @@
 import sqlite3
 from pathlib import Path
 
-from db.engine import create_engine, upgrade
-from db.records import Outcome, StepRecord
-from db.store import Store
+from heard.db.engine import create_engine, upgrade
+from heard.db.records import Outcome, StepRecord
+from heard.db.store import Store
 from tests.db.conftest import Make
 from tests.db.test_flags import migrate
 

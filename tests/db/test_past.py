@@ -7,10 +7,10 @@ import pytest
 from sqlalchemy import event
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from db.errors import StoreError, StoreGone
-from db.past import HISTORY_TURNS
-from db.records import ConversationRecord, HistoryItem, MessageRecord, Outcome, Past
-from db.store import Store
+from heard.db.errors import StoreError, StoreGone
+from heard.db.past import HISTORY_TURNS
+from heard.db.records import ConversationRecord, HistoryItem, MessageRecord, Outcome, Past
+from heard.db.store import Store
 from tests.db.conftest import Make
 
 

@@ -12,12 +12,12 @@ from alembic.runtime.migration import MigrationContext
 from sqlalchemy import Connection, text
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from db.engine import create_engine, upgrade
-from db.errors import StoreBusy, StoreError, StoreGone, StoreReadOnly, StoreUnavailable
-from db.records import HistoryItem, Outcome
-from db.store import Store
-from db.tables import Base
-from db.vote_reads import Cell, read_votes
+from heard.db.engine import create_engine, upgrade
+from heard.db.errors import StoreBusy, StoreError, StoreGone, StoreReadOnly, StoreUnavailable
+from heard.db.records import HistoryItem, Outcome
+from heard.db.store import Store
+from heard.db.tables import Base
+from heard.db.vote_reads import Cell, read_votes
 from tests.db.conftest import LOCK_SECONDS, PATIENT_SECONDS, Make
 from tests.db.postgres import NEEDED
 from tests.db.test_erase import MARK, fill

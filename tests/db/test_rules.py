@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from db.errors import StoreError
-from db.records import Outcome
-from db.store import Store
+from heard.db.errors import StoreError
+from heard.db.records import Outcome
+from heard.db.store import Store
 from tests.db.conftest import Make
 from tests.db.test_store import count
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from db.errors import StoreDenied, StoreDuplicate, StoreError, StoreGone
-from db.records import ConsentRecord, DraftStatus, HistoryItem, Outcome, Participant
-from db.store import Store
+from heard.db.errors import StoreDenied, StoreDuplicate, StoreError, StoreGone
+from heard.db.records import ConsentRecord, DraftStatus, HistoryItem, Outcome, Participant
+from heard.db.store import Store
 from tests.db.conftest import Make
 
 

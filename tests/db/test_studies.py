@@ -6,10 +6,10 @@ from dataclasses import replace
 import pytest
 from sqlalchemy import text
 
-from db.errors import StoreDenied, StoreDuplicate, StoreError, StoreGone, StudyRefused
-from db.store import Store
-from db.studies import BEGUN, LONGEST_SOURCE, USED, Counts
-from db.study_records import AnswerStatus, BallotRecord, EnrolmentRecord, ItemRecord, Progress, StudyKind
+from heard.db.errors import StoreDenied, StoreDuplicate, StoreError, StoreGone, StudyRefused
+from heard.db.store import Store
+from heard.db.studies import BEGUN, LONGEST_SOURCE, USED, Counts
+from heard.db.study_records import AnswerStatus, BallotRecord, EnrolmentRecord, ItemRecord, Progress, StudyKind
 from tests.db.conftest import Make
 from tests.db.studying import Studying
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from db.records import ReplyRecord
-from db.store import Store
-from db.study_records import Choice, StudyKind
+from heard.db.records import ReplyRecord
+from heard.db.store import Store
+from heard.db.study_records import Choice, StudyKind
 from tests.db.conftest import Make
 from tests.db.studying import Studying
 

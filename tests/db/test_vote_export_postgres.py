@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pyarrow.parquet
 
-from db.engine import create_engine
-from db.store import Store
+from heard.db.engine import create_engine
+from heard.db.store import Store
+from tests.chat_app.export.exporting import fill, run
 from tests.db.conftest import PATIENT_SECONDS
-from tests.db.exporting import fill, run
 from tests.db.postgres import NEEDED
 
 pytestmark = NEEDED

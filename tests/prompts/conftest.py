@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from prompts.library import BUILT_IN
+from heard.prompts.library import BUILT_IN
 
 
 @pytest.fixture

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from prompts.build import build_prompt
-from prompts.chain import for_reply, for_step
-from prompts.character import LEVELS, TRAITS
-from prompts.files import PromptFileError
-from prompts.library import PromptLibrary
-from prompts.variables import fill
+from heard.prompts.build import build_prompt
+from heard.prompts.chain import for_reply, for_step
+from heard.prompts.character import LEVELS, TRAITS
+from heard.prompts.files import PromptFileError
+from heard.prompts.library import PromptLibrary
+from heard.prompts.variables import fill
 
 PERSONA = "name: A\ndescription: b\nsystem: c\n"
 STRATEGY = "name: A\ndescription: b\n"

@@ -6,12 +6,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from prompts.build import build_prompt
-from prompts.files import PromptFileError
-from prompts.history import estimate_tokens, exchange_tokens, exchanges_in, kept_history, prompt_tokens, with_summary
-from prompts.library import PromptLibrary
-from prompts.records import PromptMessage
-from prompts.summary import build_summary_prompt
+from heard.prompts.build import build_prompt
+from heard.prompts.files import PromptFileError
+from heard.prompts.history import (
+    estimate_tokens,
+    exchange_tokens,
+    exchanges_in,
+    kept_history,
+    prompt_tokens,
+    with_summary,
+)
+from heard.prompts.library import PromptLibrary
+from heard.prompts.records import PromptMessage
+from heard.prompts.summary import build_summary_prompt
 
 TURNS = [(f"question {n} " + "x" * 400, f"answer {n} " + "y" * 400) for n in range(20)]
 

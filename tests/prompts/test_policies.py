@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from prompts.files import PromptFileError
-from prompts.policy_files import emotion_words, read_policies
-from prompts.records import Policy, PolicyKind
+from heard.prompts.files import PromptFileError
+from heard.prompts.policy_files import emotion_words, read_policies
+from heard.prompts.records import Policy, PolicyKind
 
 HEAD = "name: A\ndescription: b\n"
 CRITIQUE = HEAD + "kind: critique\nbelow: 2\n"

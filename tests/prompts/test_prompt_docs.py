@@ -3,11 +3,11 @@
 import re
 from pathlib import Path
 
-from prompts.character import LEVELS, TRAITS
-from prompts.library import PromptLibrary
-from prompts.persona_files import KEYS
-from prompts.records import READING
-from prompts.strategy_files import MOST_STEPS, STEP_TOKENS
+from heard.prompts.character import LEVELS, TRAITS
+from heard.prompts.library import PromptLibrary
+from heard.prompts.persona_files import KEYS
+from heard.prompts.records import READING
+from heard.prompts.strategy_files import MOST_STEPS, STEP_TOKENS
 from tests.commands import heard
 
 PAGE = (Path(__file__).parents[2] / "docs" / "prompts.md").read_text(encoding="utf-8")

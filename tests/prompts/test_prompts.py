@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from prompts.build import build_prompt
-from prompts.files import PromptFileError
-from prompts.library import PromptLibrary
-from prompts.records import PromptMessage
+from heard.prompts.build import build_prompt
+from heard.prompts.files import PromptFileError
+from heard.prompts.library import PromptLibrary
+from heard.prompts.records import PromptMessage
 
 STUDY = """You are an empathetic therapist. Provide a single thoughtful and supportive response to the patient.
 - Do not include instructions, explanations, or multiple responses.

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from prompts.safety_files import SafetyFileError, load_handoff, load_hotlines, load_lexicons
+from heard.prompts.safety_files import SafetyFileError, load_handoff, load_hotlines, load_lexicons
 
 LEXICON = "language: en\ncrisis:\n  ideation:\n    - want to die\n"
 HOTLINE = """countries:

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from chat_app.settings import load_settings
-from chat_app.weights import ENCODER, fetch_bundles
-from scorer.score import HEADS, Scorer
+from heard.chat_app.common.settings import load_settings
+from heard.chat_app.models.downloads import ENCODER, fetch_bundles
+from heard.scorer.score import HEADS, Scorer
 
 
 @pytest.fixture(scope="session")

@@ -10,15 +10,15 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file, save_file
 
-from scorer.answering import FILE, LEAST, LOOKED_BACK, Answering, kept
-from scorer.answering_train import OUTLOOKS
-from scorer.data import MESSAGES, rows_of
-from scorer.errors import ScorerError
-from scorer.evaluate_answering import MET_WITH, PLAIN_NEWS
-from scorer.files import file_sha256
-from scorer.head import Head
-from scorer.score import HEADS, Scorer
-from scorer.tone import leaning
+from heard.scorer.answering import FILE, LEAST, LOOKED_BACK, Answering, kept
+from heard.scorer.errors import ScorerError
+from heard.scorer.evaluation.evaluate_answering import MET_WITH, PLAIN_NEWS
+from heard.scorer.files import file_sha256
+from heard.scorer.head import Head
+from heard.scorer.score import HEADS, Scorer
+from heard.scorer.tone import leaning
+from heard.scorer.training.answering_train import OUTLOOKS
+from heard.scorer.training.data import MESSAGES, rows_of
 
 FOLDER = HEADS / "default"
 

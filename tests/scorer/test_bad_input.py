@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file, save_file
 
-from scorer.records import COMPONENTS, ScoreStatus
-from scorer.score import HEADS, Scorer
+from heard.scorer.records import COMPONENTS, ScoreStatus
+from heard.scorer.score import HEADS, Scorer
 from tests.commands import heard
 from tests.scorer.test_commands import jsonl
 

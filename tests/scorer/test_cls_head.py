@@ -6,11 +6,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from scorer.cls_head import ClsHead
-from scorer.errors import ScorerError
-from scorer.head import Head, HeadFile, read_head_file
-from scorer.make import write_head
-from scorer.records import COMPONENTS
+from heard.scorer.cls_head import ClsHead
+from heard.scorer.errors import ScorerError
+from heard.scorer.head import Head, HeadFile, read_head_file
+from heard.scorer.records import COMPONENTS
+from heard.scorer.training.make import write_head
 
 FILE = HeadFile("A test", "tiny", "0" * 64, "", [1], list(COMPONENTS), ["none: 0"], "heard train", pooling="cls")
 TENSORS = {

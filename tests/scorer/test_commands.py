@@ -12,14 +12,14 @@ from pathlib import Path
 import psutil
 import pytest
 
-from scorer.answering import FILE
-from scorer.data import project_set
-from scorer.errors import ScorerError
-from scorer.records import COMPONENTS
-from scorer.score import HEADS, head_folder
+from heard.scorer.answering import FILE
+from heard.scorer.errors import ScorerError
+from heard.scorer.records import COMPONENTS
+from heard.scorer.score import HEADS, head_folder
+from heard.scorer.training.data import project_set
 from tests.commands import heard
 
-COMMANDS = "import sys, typer; from chat_app.cli import main; main()"
+COMMANDS = "import sys, typer; from heard.chat_app.cli import main; main()"
 
 
 def jsonl(*lines: object) -> bytes:
@@ -175,7 +175,7 @@ class Blocker:
         if name.partition(".")[0] in ("torch", "transformers"):
             raise ModuleNotFoundError(f"No module named {name!r}", name=name)
 sys.meta_path.insert(0, Blocker())
-from chat_app.cli import main
+from heard.chat_app.cli import main
 for arguments in json.loads(sys.argv[1]):
     sys.argv[1:] = arguments
     try:
@@ -212,7 +212,8 @@ def test_a_head_below_the_working_folder_is_found_by_name(tmp_path: Path, monkey
 
 def test_scoring_imports_neither_torch_nor_the_web_stack() -> None:
     code = (
-        "import sys; import chat_app.commands.score; import scorer.score; import chat_app.weights\n"
+        "import sys; import heard.chat_app.commands.score\n"
+        "import heard.scorer.score; import heard.chat_app.models.downloads\n"
         "heavy = {'torch', 'transformers', 'chainlit', 'langchain', 'onnx', 'sqlalchemy', 'huggingface_hub'}\n"
         "print(sorted(heavy & set(sys.modules)))"
     )

@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file
 
-from scorer.data import FACETS, annomi, epitome, esconv, project_set
-from scorer.errors import ScorerError
-from scorer.evaluate import evaluate
-from scorer.head import Head, read_head_file
-from scorer.make import make_default
-from scorer.records import COMPONENTS
-from scorer.score import HEADS, Scorer
+from heard.scorer.errors import ScorerError
+from heard.scorer.evaluation.evaluate import evaluate
+from heard.scorer.head import Head, read_head_file
+from heard.scorer.records import COMPONENTS
+from heard.scorer.score import HEADS, Scorer
+from heard.scorer.training.data import FACETS, annomi, epitome, esconv, project_set
+from heard.scorer.training.make import make_default
 
 CARD = (HEADS / "default" / "CARD.md").read_text(encoding="utf-8")
 

@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 import pytest
 
-from scorer.perturb import DISGUISES
-from scorer.score import Scorer
-from scorer.text import read
+from heard.scorer.evaluation.perturb import DISGUISES
+from heard.scorer.score import Scorer
+from heard.scorer.text import read
 
 CLEAN = [
     "I'm so sorry that the adoption fell through. You had painted the room, and now you walk past it every day.",

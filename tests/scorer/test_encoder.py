@@ -12,11 +12,11 @@ import torch
 from tokenizers import Tokenizer
 from transformers import BertConfig, BertModel
 
-from scorer.encoder import WINDOW, Encoder
-from scorer.errors import ScorerError
-from scorer.files import EMBEDDED_SHA256, GRAPH, file_sha256, graph_path
-from scorer.head import Head
-from scorer.score import HEADS
+from heard.scorer.encoder import WINDOW, Encoder
+from heard.scorer.errors import ScorerError
+from heard.scorer.files import EMBEDDED_SHA256, GRAPH, file_sha256, graph_path
+from heard.scorer.head import Head
+from heard.scorer.score import HEADS
 from tests.plain import PlainBert
 
 
@@ -144,7 +144,7 @@ def test_a_full_disk_costs_no_score_and_leaves_no_half_file(
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("scorer.export.os.replace", full)
+    monkeypatch.setattr("heard.scorer.export.os.replace", full)
     assert Encoder.load(folder, [4]).states([2023]).shape == (3, 32)
     assert not [path for path in folder.iterdir() if path.suffix in (".part", ".onnx")]
 
@@ -159,7 +159,7 @@ def test_a_folder_that_cannot_be_written_still_works(
         raise PermissionError(13, "Permission denied")  # root may write anywhere, so the mode alone proves nothing
 
     folder.chmod(stat.S_IRUSR | stat.S_IXUSR)
-    monkeypatch.setattr("scorer.export.tempfile.NamedTemporaryFile", refuse)
+    monkeypatch.setattr("heard.scorer.export.tempfile.NamedTemporaryFile", refuse)
     assert Encoder.load(folder, [4]).states([2023]).shape == (3, 32)
     assert not list(folder.glob("*.onnx"))
 

@@ -6,9 +6,9 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from scorer.evidence import phrased, sentences, strongest
-from scorer.records import COMPONENTS
-from scorer.score import Scorer
+from heard.scorer.evidence import phrased, sentences, strongest
+from heard.scorer.records import COMPONENTS
+from heard.scorer.score import Scorer
 
 REPLY = "The bus was late again. I'm so sorry, that must hurt so much. Have you thought about calling your sister?"
 

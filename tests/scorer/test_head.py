@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file, save_file
 
-from scorer.errors import ScorerError
-from scorer.head import Head, HeadFile, read_head_file
-from scorer.make import write_head
-from scorer.score import HEADS, head_folder
+from heard.scorer.errors import ScorerError
+from heard.scorer.head import Head, HeadFile, read_head_file
+from heard.scorer.score import HEADS, head_folder
+from heard.scorer.training.make import write_head
 
 FILE = HeadFile("A test", "tiny", "0" * 64, "", [1], ["one", "two"], ["none: 0"], "heard train")
 TENSORS = {

@@ -12,16 +12,16 @@ import pytest
 import torch
 from transformers import BertConfig, BertModel
 
-from scorer.data import project_set
-from scorer.errors import ScorerError
-from scorer.files import EMBEDDED_NAME, EMBEDDED_SHA256, file_sha256
-from scorer.head import read_head_file
-from scorer.hub import FILES, encoder_name, encoder_of
-from scorer.records import COMPONENTS
-from scorer.score import HEADS
+from heard.scorer.errors import ScorerError
+from heard.scorer.files import EMBEDDED_NAME, EMBEDDED_SHA256, file_sha256
+from heard.scorer.head import read_head_file
+from heard.scorer.hub import FILES, encoder_name, encoder_of
+from heard.scorer.records import COMPONENTS
+from heard.scorer.score import HEADS
+from heard.scorer.training.data import project_set
 from tests.hub_server import COMMIT, hub_serving
 
-HEARD = "from chat_app.cli import main; main()"
+HEARD = "from heard.chat_app.cli import main; main()"
 
 
 @pytest.fixture(scope="module")
@@ -137,8 +137,8 @@ def test_an_encoder_that_cannot_be_had_is_one_sentence(
 ) -> None:
     code = """
 import sys
-from scorer.errors import ScorerError
-from scorer.hub import encoder_folder
+from heard.scorer.errors import ScorerError
+from heard.scorer.hub import encoder_folder
 for name in sys.argv[1:]:
     try:
         print(encoder_folder(name))

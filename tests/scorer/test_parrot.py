@@ -2,9 +2,9 @@
 
 import pytest
 
-from scorer.data import project_set
-from scorer.parrot import NOTED, UNTOUCHED, echoed, kept
-from scorer.score import Scorer
+from heard.scorer.parrot import NOTED, UNTOUCHED, echoed, kept
+from heard.scorer.score import Scorer
+from heard.scorer.training.data import project_set
 
 MESSAGE = "My landlord gave us notice and I have no idea where my kids and I will sleep in March."
 

@@ -10,14 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from chat_app.commands.json_lines import LONGEST_LINE
-from chat_app.commands.perturb import from_csv, from_json_lines, render, table
-from scorer.errors import ScorerError
-from scorer.perturb import DISGUISES, STUDY
-from scorer.sensitivity import changes, summarise
+from heard.chat_app.commands.json_lines import LONGEST_LINE
+from heard.chat_app.commands.perturb import from_csv, from_json_lines, render, table
+from heard.scorer.errors import ScorerError
+from heard.scorer.evaluation.perturb import DISGUISES, STUDY
+from heard.scorer.evaluation.sensitivity import changes, summarise
 from tests.commands import heard
+from tests.scorer.evaluation.test_perturb import KINDS, ByLength
 from tests.scorer.test_commands import COMMANDS, jsonl
-from tests.scorer.test_perturb import KINDS, ByLength
 
 REPLY = "I'm so sorry that your flight was cancelled. You must be tired. What do you need most?"
 

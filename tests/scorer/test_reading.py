@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from chat_app.weights import Weights
-from scorer.data import MESSAGES
-from scorer.encoder import Encoder
-from scorer.errors import ScorerError
-from scorer.reading import DEFAULT, EMOTIONS, MOST_PARTS, UNCLEAR, UNSURE, Reader, ReadingFile, parts, pooled
-from scorer.reading_train import make_reading, read_messages
+from heard.chat_app.models.downloads import Weights
+from heard.scorer.encoder import Encoder
+from heard.scorer.errors import ScorerError
+from heard.scorer.reading import DEFAULT, EMOTIONS, MOST_PARTS, UNCLEAR, UNSURE, Reader, ReadingFile, parts, pooled
+from heard.scorer.training.data import MESSAGES
+from heard.scorer.training.reading_train import make_reading, read_messages
 
 CARD = DEFAULT / "CARD.md"
 

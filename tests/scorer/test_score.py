@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scorer.errors import ScorerError
-from scorer.records import COMPONENTS, EmpathyScore, ScoreStatus
-from scorer.score import HEADS, MOST_TOKENS, Scorer
+from heard.scorer.errors import ScorerError
+from heard.scorer.records import COMPONENTS, EmpathyScore, ScoreStatus
+from heard.scorer.score import HEADS, MOST_TOKENS, Scorer
 from tests.scorer.pairs import PAIRS
 
 REPLIES = [

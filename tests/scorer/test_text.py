@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scorer.records import ScoreStatus
-from scorer.text import LONGEST, read
+from heard.scorer.records import ScoreStatus
+from heard.scorer.text import LONGEST, read
 
 SHORT_ENGLISH = [
     "That sounds hard.", "ok", "Same here, it sucks lol", "lol", "Hmm.", "Oh no.", "hugs", "Congrats!!", "No.",

@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from scorer.encoder import WINDOW, Encoder
-from scorer.vectors import KEPT, LONGEST, Vectors
+from heard.scorer.encoder import WINDOW, Encoder
+from heard.scorer.vectors import KEPT, LONGEST, Vectors
 from tests.plain import PlainBert
 
 LAYERS = [1, 3, 3.5]

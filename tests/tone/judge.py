@@ -3,7 +3,7 @@
 How often the phrases agree with a reader is measured on `labelled.csv`; `docs/tone.md` has the figure.
 """
 
-from scorer.tone import Tone, tone_of
+from heard.scorer.tone import Tone, tone_of
 
 EXPECTED: dict[str, Tone] = {"good": "joy", "bad": "sorrow", "mixed": "both"}
 """The tone that meets news of each kind."""

@@ -7,7 +7,7 @@ import csv
 from dataclasses import dataclass
 from pathlib import Path
 
-from scorer.tone import Tone
+from heard.scorer.tone import Tone
 
 FILE = Path(__file__).with_name("labelled.csv")
 

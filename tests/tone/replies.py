@@ -7,12 +7,12 @@ from contextlib import aclosing
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from chat_app.engine import SLOTS
-from chat_app.llm import Models
-from chat_app.records import Delta
-from prompts.build import build_prompt
-from prompts.chain import for_reply, for_step
-from prompts.records import Persona, Strategy
+from heard.chat_app.conversation.events import Delta
+from heard.chat_app.models.client import Models
+from heard.chat_app.models.llama_engine import SLOTS
+from heard.prompts.build import build_prompt
+from heard.prompts.chain import for_reply, for_step
+from heard.prompts.records import Persona, Strategy
 
 CASES = Path(__file__).with_name("cases.csv")
 SEED = 2026

@@ -4,8 +4,8 @@ from collections import Counter
 
 import pytest
 
-from chat_app import safety
-from scorer.tone import Tone, tone_of
+from heard.chat_app.safety import crisis_check
+from heard.scorer.tone import Tone, tone_of
 from tests.bench.tone import judge_table, shown
 from tests.tone.judge import EXPECTED, meets
 from tests.tone.labelled import labelled
@@ -21,7 +21,7 @@ def test_there_are_enough_messages_of_each_kind_and_none_is_a_crisis() -> None:
     assert set(kinds) == set(EXPECTED)
     assert len({case.message for case in every}) == len(every)
     assert len({case.register for case in every}) >= 15
-    assert [case.message for case in every if safety.check(case.message).crisis] == []
+    assert [case.message for case in every if crisis_check.check(case.message).crisis] == []
     held = Counter(case.kind for case in every if case.held_out)
     assert all(2 * held[kind] == number for kind, number in kinds.items())
 

@@ -1,0 +1,42 @@
+"""The notice that people agree to, and its version: a date, and a fingerprint of the very words that were shown."""
+
+import hashlib
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
+NOTICE_DATE = "2026-11-28"
+"""Day of the last change of meaning. The fingerprint beside it changes with every letter."""
+
+HERE = Path(__file__).parents[1] / "web" / "pages"
+
+
+@lru_cache(maxsize=1)
+def templates() -> Environment:
+    """The page templates; everything put into them is escaped unless it is Markup."""
+    return Environment(
+        loader=FileSystemLoader(HERE / "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """The notice in one wording: `html` to show and `version` to store with an answer (date + 12 hex digits)."""
+
+    html: Markup
+    version: str
+
+
+@lru_cache(maxsize=4)
+def notice(persona_word: str) -> Notice:
+    """The notice with the deployment's word for the persona; another word is another version."""
+    html = templates().get_template("notice.html").render(persona_word=persona_word)
+    fingerprint = hashlib.sha256(" ".join(html.split()).encode("utf-8")).hexdigest()[:12]
+    return Notice(Markup(html), f"{NOTICE_DATE}.{fingerprint}")

@@ -1,0 +1,145 @@
+"""Settings, read once and frozen: environment (`HEARD_...`) over `settings.toml` over the defaults below.
+
+An unknown key, in the file or as a `HEARD_` variable, is refused with the nearest right name, because a misspelt
+setting that is silently ignored is how a study runs under the wrong condition.
+"""
+
+import os
+import tomllib
+from pathlib import Path
+from typing import Any, Literal
+
+import platformdirs
+from pydantic import Field, ValidationError, field_validator
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from heard.chat_app.common.hints import closest
+
+PREFIX = "HEARD_"
+FILE_NAME = "settings.toml"
+
+
+class SettingsError(Exception):
+    """A setting that cannot be used; `str()` names the file or variable, the fault and the next step."""
+
+    exit_status = 2
+
+
+class Settings(BaseSettings):
+    """Everything that a deployment may set. The line under a field is its meaning and unit."""
+
+    model_config = SettingsConfigDict(
+        env_prefix=PREFIX, frozen=True, extra="forbid", use_attribute_docstrings=True, env_ignore_empty=True
+    )
+
+    host: str = "127.0.0.1"
+    """Address to listen on. Loopback unless a proxy with TLS stands in front."""
+    port: int = Field(default=8000, ge=1, le=65535)
+    """TCP port of the page."""
+    public_host: str = ""
+    """Name by which browsers reach the page through a proxy, such as "chat.example.org". Requests for other names are
+    refused (loopback names always work)."""
+    data_dir: Path = Path("var")
+    """Folder of the database, the cookie secret and the page's own files."""
+    cache_dir: Path = Field(default_factory=lambda: platformdirs.user_cache_path("heard"))
+    """Folder of the downloaded model and encoder; shared between checkouts."""
+    database_url: str = ""
+    """SQLAlchemy URL with an async driver; empty means SQLite in `data_dir`."""
+    models_file: Path = Path("models.toml")
+    """Model entries beside the built-in ones; may be absent."""
+    prompts_dir: Path | None = None
+    """Folder with personas, strategies, policies and guidance of your own; unset means those that come with heard."""
+    persona_word: str = Field(default="supportive listener", min_length=1, max_length=60)
+    """What the persona is called. "therapist" is forbidden for an AI in some places, so it is not the default."""
+    default_model: str = "smollm2"
+    """Entry of the models that a new visitor starts with."""
+    default_strategy: str = "plain"
+    """Strategy that a new visitor starts with."""
+    scorer_head: str = "default"
+    """Folder below `scorer/heads/`, or a path to a head folder of your own."""
+    live_scores: bool = True
+    """Whether a new visitor sees scores."""
+    auto_improve: bool = False
+    """Whether a low reply is written again, for a new visitor."""
+    auto_improve_threshold: float = Field(default=1.7, ge=1, le=3)
+    """Empathy (1..3) under which auto-improve writes a reply again, for a new visitor. It takes the place of `below` in
+    a policy of the kind "below threshold", and moves no other."""
+    improve_policy: str = "below-threshold"
+    """Policy that auto-improve follows while it is on, in the chat and in studies: a file's name in
+    `prompts/policies/`."""
+    blind_study: str = ""
+    """Live study that answers every message with a blind ballot: the name of a stored one, or the path of its file
+    (TOML), which is then stored at start. Empty: no ballots."""
+    blind_arms: str = ""
+    """The same without a file: two to five "persona/strategy/model", separated by commas."""
+    blind_auto_improve: Literal["off", "on", "trial"] = "off"
+    """With `blind_arms`: whether low answers are written again, never, always, or by chance for each answer."""
+    message_limit: int = Field(default=8000, ge=100, le=100_000)
+    """Longest message in characters; a longer one is refused with a sentence."""
+    first_token_seconds: float = Field(default=60.0, gt=0)
+    """How long a server may stay silent before its first token, counted from the moment it has a free slot."""
+    stall_seconds: float = Field(default=30.0, gt=0)
+    """How long a started stream may pause before it counts as cut."""
+    total_seconds: float = Field(default=180.0, gt=0)
+    """How long a whole reply may take, from its first call to its last token; what has arrived by then is kept."""
+    save_seconds: float = Field(default=5.0, gt=0)
+    """How long a write waits for a database that another process has locked."""
+    secure_cookies: bool = False
+    """Set the Secure flag on cookies. Turn on wherever the page is served by TLS."""
+    researcher_token: str = Field(default="", repr=False, pattern=r"^(\S{20,})?$")
+    """Long random text (20 characters or more, no spaces) that opens `/results` to a researcher; empty turns the page
+    off."""
+
+    @field_validator("database_url")
+    @classmethod
+    def _async_driver(cls, value: str) -> str:
+        if value and not value.startswith(("sqlite+aiosqlite://", "postgresql+asyncpg://")):
+            raise ValueError("needs an async driver: sqlite+aiosqlite:///path or postgresql+asyncpg://...")
+        return value
+
+    @property
+    def database(self) -> str:
+        """The SQLAlchemy URL in force."""
+        return self.database_url or f"sqlite+aiosqlite:///{(self.data_dir / 'heard.db').resolve()}"
+
+
+def load_settings(folder: Path | None = None, *, file: bool = True, **overrides: Any) -> Settings:
+    """Read `settings.toml` in `folder` (default: the working directory) and the environment; `overrides` win over both.
+
+    Without `file` the environment alone: in another program's folder a file of that name is not ours.
+
+    Raises SettingsError for an unknown key, a value out of range, or a file that is not TOML.
+    """
+    path = (folder or Path.cwd()) / FILE_NAME
+    known = set(Settings.model_fields)
+    values: dict[str, Any] = {}
+    if file and path.exists():
+        try:
+            values = tomllib.loads(path.read_text(encoding="utf-8"))
+        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+            raise SettingsError(f"{path} is not valid TOML: {error}. Mend that line, or move the file away.") from error
+        for key in values:
+            if key not in known:
+                raise SettingsError(f'{path}: unknown setting "{key}".{_nearest(key, known)}')
+    for variable in os.environ:
+        key = variable.removeprefix(PREFIX).lower()
+        if variable.startswith(PREFIX) and key not in known:
+            raise SettingsError(f"Unknown environment variable {variable}.{_nearest(key, known, as_variable=True)}")
+        if variable.startswith(PREFIX) and os.environ[variable]:
+            values.pop(key, None)  # pydantic would let the file win over the environment
+    try:
+        return Settings(**{**values, **overrides})
+    except ValidationError as error:
+        first = error.errors()[0]
+        name = str(first["loc"][0]) if first["loc"] else "?"
+        source = str(path) if name in values else f"{PREFIX}{name.upper()}"
+        # A database URL can hold a password, so it is never repeated; nor is the token.
+        given = "" if name in ("database_url", "researcher_token") else f" (got {first.get('input')!r})"
+        raise SettingsError(f"{source}: {name}: {first['msg']}{given}.") from None
+
+
+def _nearest(key: str, known: set[str], *, as_variable: bool = False) -> str:
+    match = closest(key, known)
+    if match is None:
+        return " `heard --help` lists the settings."
+    return f" Did you mean {PREFIX + match.upper() if as_variable else match}?"

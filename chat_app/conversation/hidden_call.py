@@ -1,0 +1,34 @@
+"""One call of a model whose words the person never sees: a critique, a summary."""
+
+import time
+from contextlib import aclosing
+
+from heard.chat_app.common.text import readable
+from heard.chat_app.conversation.events import Delta, ModelSpec, Usage
+from heard.chat_app.models.client import Models
+from heard.db.records import StepRecord
+from heard.prompts.records import Prompt
+
+
+async def ask_hidden(models: Models, model: ModelSpec, prompt: Prompt, name: str) -> StepRecord:
+    """One call whose words the person never sees. Raises ModelFailure."""
+    began, first, pieces, usage = time.perf_counter(), None, [], Usage(None, None)
+    async with aclosing(models.stream(model, prompt)) as stream:
+        async for item in stream:
+            if isinstance(item, Delta):
+                first = first if first is not None else time.perf_counter() - began
+                pieces.append(item.text)
+            elif isinstance(item, Usage):
+                usage = item
+    return StepRecord(
+        name=name,
+        text=readable("".join(pieces)).strip(),
+        prompt_sha256=prompt.sha256,
+        model=model.id,
+        max_tokens=prompt.max_tokens,
+        first_token_seconds=first,
+        total_seconds=time.perf_counter() - began,
+        prompt_tokens=usage.prompt_tokens,
+        completion_tokens=usage.completion_tokens,
+        cut=usage.cut,
+    )

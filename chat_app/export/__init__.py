@@ -1,0 +1,1 @@
+"""A study's data as CSV and Parquet files with their codebook and manifest."""

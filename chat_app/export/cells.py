@@ -1,0 +1,113 @@
+"""Cells of an export as Arrow arrays: types, times, and texts that a spreadsheet must not run."""
+
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from heard.chat_app.export.columns import Column, Kind
+from heard.chat_app.export.flag_table import FORMULA
+
+Columns = dict[str, pa.Array]
+
+TYPES = {
+    Kind.TEXT: pa.string(),
+    Kind.JSON: pa.string(),
+    Kind.WHOLE: pa.int64(),
+    Kind.NUMBER: pa.float64(),
+    Kind.YES_NO: pa.bool_(),
+    Kind.TIME: pa.timestamp("us", "UTC"),
+}
+
+DANGEROUS = rf"^(?:[\s\v\p{{Z}}\p{{C}}]*[{re.escape(FORMULA)}]|['\t\r\n])"
+"""RE2: what makes a spreadsheet take a text for a formula, also after white space or what cannot be seen; and "'",
+which is doubled so that taking one away always gives the text back."""
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """Some rows of a table. `safe` holds the columns that differ in CSV; all others are the same there."""
+
+    columns: Columns
+    safe: Columns
+
+    @property
+    def rows(self) -> int:
+        """How many rows."""
+        return len(next(iter(self.columns.values())))
+
+
+def schema(columns: Iterable[Column]) -> pa.Schema:
+    """The Arrow types of a table."""
+    return pa.schema([(column.name, TYPES[column.kind]) for column in columns])
+
+
+def csv_schema(columns: Iterable[Column]) -> pa.Schema:
+    """The types in CSV: times are texts, because Arrow's own way to write an aware time takes forty times as long."""
+    kinds = TYPES | {Kind.TIME: pa.string()}
+    return pa.schema([(column.name, kinds[column.kind]) for column in columns])
+
+
+def csv_times(columns: Columns) -> Columns:
+    """The columns of times as texts like 2026-01-31 12:00:00.000000Z."""
+    return {
+        name: pc.binary_join_element_wise(column.cast(pa.timestamp("us")).cast(pa.string()), "Z", "")
+        for name, column in columns.items()
+        if pa.types.is_timestamp(column.type)
+    }
+
+
+def cells(values: Sequence[Any] | pa.Array, kind: Kind) -> pa.Array:
+    """Values of one column, None for none. Times are aware datetimes, or SQLite's texts in UTC; an array stays."""
+    kept = TYPES[kind]
+    if isinstance(values, pa.Array):
+        return values
+    if kind is Kind.TIME and any(isinstance(value, str) for value in values):
+        return pa.array(values, pa.string()).cast(pa.timestamp("us")).cast(kept)
+    return pa.array(values, kept)
+
+
+def defused(columns: Columns) -> Columns:
+    """Those text columns that hold a text which a spreadsheet could run, with "'" before each such text."""
+    safe = {}
+    for name, column in columns.items():
+        if not pa.types.is_string(column.type):
+            continue
+        dangerous = pc.match_substring_regex(column, DANGEROUS)
+        if pc.any(dangerous).as_py():
+            prefixed = pc.binary_join_element_wise(pa.scalar("'"), column, "")
+            safe[name] = pc.if_else(dangerous, prefixed, column)
+    return safe
+
+
+def chunk(columns: Columns, harmless: Collection[str] = ()) -> Chunk:
+    """A chunk with its dangerous texts defused; in the columns `harmless` there can be none."""
+    return Chunk(columns, defused({name: column for name, column in columns.items() if name not in harmless}))
+
+
+def picked(source: Chunk, rows: pa.Array) -> Chunk:
+    """Those rows for which `rows` is true."""
+    columns = {name: column.filter(rows) for name, column in source.columns.items()}
+    return Chunk(columns, {name: column.filter(rows) for name, column in source.safe.items()})
+
+
+def taken(source: Chunk, rows: pa.Array, names: Mapping[str, str]) -> Chunk:
+    """Rows of `source` by their numbers, null for none; `names` are the columns wanted and their new names."""
+    columns = {new: source.columns[old].take(rows) for old, new in names.items()}
+    safe = {new: source.safe[old].take(rows) for old, new in names.items() if old in source.safe}
+    return Chunk(columns, safe)
+
+
+def beside(*chunks: Chunk) -> Chunk:
+    """Chunks of equally many rows as one; of columns with the same name the last one counts."""
+    columns: Columns = {}
+    safe: Columns = {}
+    for part in chunks:
+        for name in part.columns:
+            safe.pop(name, None)
+        columns |= part.columns
+        safe |= part.safe
+    return Chunk(columns, safe)

@@ -1,0 +1,49 @@
+"""The codebook of an export: every column of every table, for people (Markdown) and for programs (CSV)."""
+
+import csv
+import io
+from collections.abc import Iterable
+
+from heard.chat_app.export.columns import TableOfExport
+
+HEADINGS = ("table", "column", "type", "meaning", "values", "origin")
+
+NOTES = """\
+# Codebook
+
+Each table is there twice: `name.csv` (UTF-8, commas, texts in quotes, an empty cell is no value) and `name.parquet`.
+Both hold the same rows in the same order. Times are UTC.
+
+In CSV, a text that a spreadsheet would take for a formula has a `'` before it, and so has a text that begins with `'`:
+take one leading `'` away and every text is as it was written. In Parquet texts are as they were written.
+
+What stands in one table is not repeated in another: `ballot` leads from votes_long to votes_wide, `answer` to answers,
+`item` to items, `participant` to people. Only people are in here whose newest answer to the notice allows the chat and
+research; the manifest counts the others. Before publishing free texts, read them:
+people may have named themselves or others.
+"""
+
+
+def codebook_csv(tables: Iterable[TableOfExport]) -> str:
+    """One row for each column."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n", quoting=csv.QUOTE_ALL)
+    writer.writerow(HEADINGS)
+    for table in tables:
+        for column in table.columns:
+            row = (table.name, column.name, column.kind.value, column.meaning, column.values, column.origin)
+            writer.writerow(row)
+    return out.getvalue()
+
+
+def codebook_markdown(tables: Iterable[TableOfExport]) -> str:
+    """A section for each table with a line for each column."""
+    parts = [NOTES]
+    for table in tables:
+        lines = [f"\n## {table.name}\n", f"One row is {table.row}.\n"]
+        lines += ["| column | type | meaning | values | origin |", "|---|---|---|---|---|"]
+        for column in table.columns:
+            cells = (f"`{column.name}`", column.kind.value, column.meaning, column.values, column.origin)
+            lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
+        parts.append("\n".join(lines) + "\n")
+    return "".join(parts)

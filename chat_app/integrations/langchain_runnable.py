@@ -1,0 +1,82 @@
+"""The scorer as a LangChain Runnable, to stand in a chain or a graph of somebody else's.
+
+    {"seeker": RunnablePassthrough(), "reply": prompt | model} | EmpathyRunnable.load()
+
+It rates whatever it is given, as `heard score` does, and looks for no crisis: `check` of
+`heard.chat_app.safety.crisis_check` is for that. What it is given goes to the callbacks and tracers of the chain, as
+with every part of one.
+"""
+
+import asyncio
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, Self
+
+from langchain_core.messages import BaseMessage
+from langchain_core.runnables import Runnable, RunnableConfig
+
+from heard.chat_app.integrations.open_scorer import open_scorer
+from heard.scorer.records import EmpathyScore
+from heard.scorer.score import Scorer
+
+Given = str | BaseMessage | Mapping[str, Any]
+"""A reply as text or message; or {"seeker", "reply", "earlier"}, texts or messages, where all but the reply may be
+left out. "earlier" is a list of what the seeker wrote before, the newest last."""
+
+SHAPES = 'Give a text, a message, or {"seeker": ..., "reply": ..., "earlier": [...]} of texts or messages.'
+
+
+class RunnableInputError(TypeError):
+    """An input of another kind than `Given`; `str()` names the kind and never repeats the text."""
+
+
+class EmpathyRunnable(Runnable[Given, EmpathyScore]):
+    """Rates a reply. For plain values instead of a record, go on with `| heard.chat_app.web.score_json.as_json`.
+
+    All its calls, `batch` and async ones included, are rated one after the other in one thread of its own: the event
+    loop is never held up, and a long batch takes no more than its share of the processor.
+    """
+
+    def __init__(self, scorer: Scorer) -> None:
+        self.scorer = scorer
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="empathy")
+
+    @classmethod
+    def load(cls, head: str = "", *, threads: int = 1) -> Self:
+        """Open the scorer as `open_scorer` does, with its errors. Blocking, about a second."""
+        return cls(open_scorer(head, threads=threads))
+
+    def invoke(self, input: Given, config: RunnableConfig | None = None, **kwargs: Any) -> EmpathyScore:
+        """Rate one reply. Raises RunnableInputError."""
+        return self._call_with_config(self._rate, input, config, **kwargs)
+
+    async def ainvoke(self, input: Given, config: RunnableConfig | None = None, **kwargs: Any) -> EmpathyScore:
+        """Rate one reply while the event loop goes on. Raises RunnableInputError."""
+        return await self._acall_with_config(self._arate, input, config, **kwargs)
+
+    def _rate(self, given: Given) -> EmpathyScore:
+        return self._thread.submit(self.scorer.score, *texts_of(given)).result()
+
+    async def _arate(self, given: Given) -> EmpathyScore:
+        return await asyncio.get_running_loop().run_in_executor(self._thread, self.scorer.score, *texts_of(given))
+
+
+def texts_of(given: Given) -> tuple[str, str, list[str]]:
+    """(seeker, reply, earlier) in an input; the seeker is "" when it is not told. Raises RunnableInputError."""
+    if not isinstance(given, Mapping):
+        return "", _text(given, "The input"), []
+    if "reply" not in given or not set(given) <= {"seeker", "reply", "earlier"}:
+        raise RunnableInputError(f"The input has other keys than those that are known. {SHAPES}")
+    earlier = given.get("earlier", [])
+    if not isinstance(earlier, list):
+        raise RunnableInputError(f'"earlier" is no list. {SHAPES}')
+    said = [_text(text, 'A text of "earlier"') for text in earlier]
+    return _text(given.get("seeker", ""), '"seeker"'), _text(given["reply"], '"reply"'), said
+
+
+def _text(value: object, what: str) -> str:
+    if isinstance(value, BaseMessage):
+        return str(value.text)
+    if not isinstance(value, str):
+        raise RunnableInputError(f"{what} is of the kind {type(value).__name__}. {SHAPES}")
+    return value

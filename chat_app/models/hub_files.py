@@ -1,0 +1,77 @@
+"""From a model's name in models.toml to the folder of its weights: a folder itself, or one fetched from the Hub."""
+
+from pathlib import Path
+
+from heard.chat_app.conversation.events import FailureKind, ModelFailure, ModelSpec
+
+WANTED = ("*.json", "*.safetensors", "*.jinja", "*.model", "*.txt")
+"""Weights as safetensors (the older files of weights are programs), and what tokenizers are made of."""
+UNWANTED = ("*/*",)
+"""Folders within a repository hold the same weights in other shapes."""
+
+
+def weights_folder(spec: ModelSpec, token: str | None) -> Path:
+    """The folder of the entry's weights. Blocking; a first fetch can take minutes.
+
+    A Hub name may end in "@" and a commit, tag or branch. What the Hub's cache holds (HF_HOME) is used when the network
+    is gone. Raises ModelFailure (rejected), whose sentence repeats nothing that the Hub said.
+    """
+    folder = Path(spec.model).expanduser()
+    if folder.is_dir():
+        return folder
+    if folder.is_absolute() or spec.model.startswith((".", "~")) or spec.model.count("/") > 1:
+        raise unloadable(spec, f'There is no folder "{spec.model}".')
+    from huggingface_hub import snapshot_download
+    from huggingface_hub.errors import (
+        GatedRepoError,
+        HfHubHTTPError,
+        HFValidationError,
+        LocalEntryNotFoundError,
+        OfflineModeIsEnabled,
+        RepositoryNotFoundError,
+        RevisionNotFoundError,
+    )
+
+    repository, _, revision = spec.model.partition("@")
+    try:
+        return Path(
+            snapshot_download(
+                repository,
+                revision=revision or "main",
+                allow_patterns=list(WANTED),
+                ignore_patterns=list(UNWANTED),
+                token=token or False,  # None would be the one in HF_TOKEN, which the entry has not named
+            )
+        )
+    except HFValidationError:
+        raise unloadable(spec, f'"{spec.model}" is neither a folder nor a name of the Hugging Face Hub.') from None
+    except GatedRepoError:
+        raise unloadable(spec, _wants_token(spec)) from None
+    except (RepositoryNotFoundError, RevisionNotFoundError):
+        # The Hub says the same of a model that is not public.
+        why = f'The Hugging Face Hub has no "{spec.model}", or hides it. {_wants_token(spec)}'
+        raise unloadable(spec, why) from None
+    except (LocalEntryNotFoundError, OfflineModeIsEnabled, HfHubHTTPError):
+        raise unloadable(
+            spec,
+            f'There is no folder "{spec.model}", and the Hugging Face Hub cannot be reached to fetch weights of that '
+            "name. Connect to the network, and see that HF_HUB_OFFLINE is not set.",
+        ) from None
+    except OSError as error:
+        raise unloadable(
+            spec,
+            f"Its weights cannot be stored ({type(error).__name__}). Make room, or name another folder by HF_HOME.",
+        ) from None
+
+
+def unloadable(spec: ModelSpec, why: str) -> ModelFailure:
+    """The failure of weights that cannot be had; `why` is a sentence or two."""
+    return ModelFailure(
+        FailureKind.REJECTED, f'"{spec.label}" cannot be loaded. {why} Check model in models.toml, or choose another.'
+    )
+
+
+def _wants_token(spec: ModelSpec) -> str:
+    if spec.key_env:
+        return f"See that the token in {spec.key_env} may read it."
+    return "If it wants a token, put that into an environment variable, and name the variable as key_env."

@@ -1,0 +1,131 @@
+"""A model that runs in this process as a LangChain chat model: the embedded engine, or weights of the Hub."""
+
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
+from contextlib import aclosing
+from typing import Any, Protocol, runtime_checkable
+
+from langchain_core.callbacks import AsyncCallbackManagerForLLMRun, CallbackManagerForLLMRun
+from langchain_core.language_models.chat_models import BaseChatModel, agenerate_from_stream
+from langchain_core.messages import AIMessageChunk, BaseMessage
+from langchain_core.messages.ai import UsageMetadata
+from langchain_core.messages.utils import convert_to_openai_messages
+from langchain_core.outputs import ChatGenerationChunk, ChatResult
+from pydantic import ConfigDict
+
+from heard.chat_app.conversation.events import Delta
+from heard.chat_app.models.llama_engine import Done, Engine
+from heard.chat_app.models.waiting_queue import Ticket
+
+__all__ = ["EmbeddedChat", "Engine"]
+
+
+@runtime_checkable
+class LocalModel(Protocol):
+    """What `Engine` and `HubModel` have in common."""
+
+    @property
+    def marks(self) -> tuple[str, ...]:
+        """The model's own marks of who speaks. Typed by a person they would end the message and begin one of the
+        system."""
+
+    def stream(
+        self,
+        messages: Sequence[Mapping[str, Any]],
+        *,
+        max_tokens: int,
+        temperature: float,
+        sampling: Mapping[str, float] | None = None,
+        seed: int | None = None,
+        ticket: Ticket | None = None,
+    ) -> AsyncGenerator[Delta | Done, None]:
+        """Delta+, then Done; as `Engine.stream`."""
+
+
+class EmbeddedChat(BaseChatModel):
+    """Chat model over `Engine`. Raises ModelFailure as `Engine.stream` does; the last chunk has the token counts."""
+
+    model_config = ConfigDict(arbitrary_types_allowed=True)
+
+    engine: LocalModel
+    max_tokens: int = 640
+    temperature: float = 0.7
+    sampling: Mapping[str, float] = {}
+    """Further parameters by llama.cpp's names."""
+    seed: int | None = None
+    ticket: Ticket | None = None
+    """A slot that the caller has already waited for; without one, each call waits in the line by itself."""
+
+    @property
+    def _llm_type(self) -> str:
+        return "embedded"
+
+    async def _astream(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run_manager: AsyncCallbackManagerForLLMRun | None = None,
+        **kwargs: Any,
+    ) -> AsyncIterator[ChatGenerationChunk]:
+        wire = convert_to_openai_messages(messages)
+        assert isinstance(wire, list)
+        for message in wire:
+            message["content"] = without_marks(str(message["content"]), self.engine.marks)
+        items = self.engine.stream(
+            wire,
+            max_tokens=self.max_tokens,
+            temperature=self.temperature,
+            sampling=self.sampling,
+            seed=self.seed,
+            ticket=self.ticket,
+        )
+        async with aclosing(items):
+            async for item in items:
+                yield _last_chunk(item) if isinstance(item, Done) else _text_chunk(item.text)
+
+    async def _agenerate(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run_manager: AsyncCallbackManagerForLLMRun | None = None,
+        **kwargs: Any,
+    ) -> ChatResult:
+        return await agenerate_from_stream(self._astream(messages, stop, run_manager, **kwargs))
+
+    def _generate(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run_manager: CallbackManagerForLLMRun | None = None,
+        **kwargs: Any,
+    ) -> ChatResult:
+        """For scripts without an event loop."""
+        return asyncio.run(self._agenerate(messages, stop, None, **kwargs))
+
+
+def _text_chunk(text: str) -> ChatGenerationChunk:
+    return ChatGenerationChunk(message=AIMessageChunk(content=text))
+
+
+def _last_chunk(done: Done) -> ChatGenerationChunk:
+    usage = None
+    if done.prompt_tokens is not None and done.completion_tokens is not None:
+        usage = UsageMetadata(
+            input_tokens=done.prompt_tokens,
+            output_tokens=done.completion_tokens,
+            total_tokens=done.prompt_tokens + done.completion_tokens,
+        )
+    message = AIMessageChunk(
+        content="",
+        usage_metadata=usage,
+        response_metadata={"finish_reason": done.finish_reason},
+        chunk_position="last",
+    )
+    return ChatGenerationChunk(message=message)
+
+
+def without_marks(text: str, marks: tuple[str, ...]) -> str:
+    """A person's or a model's words as the engine gets them: none of its own `marks` of who speaks in them."""
+    for mark in marks:
+        text = text.replace(mark, mark.replace("|", " ") if "|" in mark else " ".join(mark))
+    return text

@@ -1,0 +1,399 @@
+"""The chat page: Chainlit's callbacks. They show what a turn says and decide nothing; `turn.py` decides.
+
+Loaded by the server by its path (`mount_chainlit`), so it takes what it works with from `runtime.current()`.
+"""
+
+import asyncio
+import json
+import logging
+import secrets
+import uuid
+import warnings
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from datetime import UTC, datetime
+from functools import partial, wraps
+from typing import Any, ParamSpec, cast
+from weakref import WeakKeyDictionary
+
+import chainlit as cl
+from chainlit.config import config as chainlit_config
+from chainlit.data import get_data_layer
+from chainlit.input_widget import InputWidget, Select, Slider, Switch
+from chainlit.server import sio
+from chainlit.session import WebsocketSession
+from chainlit.types import ThreadDict
+from chainlit.utils import wrap_user_function
+
+from heard.chat_app.common.background import in_background
+from heard.chat_app.common.identity import country_from_headers
+from heard.chat_app.conversation.events import TurnRequest
+from heard.chat_app.conversation.running_turns import Events, LiveTurn
+from heard.chat_app.conversation.turn import run_beside, run_turn
+from heard.chat_app.page import chat_settings, reopen, settings_panel, wording
+from heard.chat_app.page.bubble import Bubble
+from heard.chat_app.page.chainlit_frame import Page
+from heard.chat_app.page.chat_settings import ChoiceError, Choices, Offer
+from heard.chat_app.page.data_layer import HeardDataLayer
+from heard.chat_app.page.element_files import is_uuid
+from heard.chat_app.page.prompt_watch import current_prompts
+from heard.chat_app.page.reopen_ballots import ballot_entries
+from heard.chat_app.page.runtime import current
+from heard.chat_app.safety import crisis_check
+from heard.chat_app.studies.ballot_turn import run_ballot_turn
+from heard.chat_app.studies.ballot_view import entry_id
+from heard.chat_app.studies.live_study import neutral_persona
+from heard.db.store import StoreError
+from heard.db.study_records import WIDTHS
+from heard.prompts.records import Persona
+
+ICON = "/public/avatars/persona.svg"
+REOPEN_SECONDS = 0.05
+"""Pause before a reopened page is drawn on: Chainlit sends it the conversation right after `on_chat_resume` returns."""
+
+WIDGETS: dict[str, Callable[..., InputWidget]] = {"select": Select, "switch": Switch, "slider": Slider}
+
+NO_PERSONA = "There is no such persona here. Choose one from the menu at the top, or reload the page."
+NO_STRATEGY = "There is no such strategy here any more. Choose one in the settings, or reload the page."
+NOT_YOURS = "This conversation cannot be continued from here. Start a new chat."
+NO_EDIT = "A sent message cannot be changed. Send a new one instead."
+
+# Compiled now: the first visitor's first message would wait the best part of a second for it.
+crisis_check.checker()
+
+# Chainlit calls `personas` in a way that cannot work inside a running loop, notices, and drops the coroutine.
+warnings.filterwarnings("ignore", message="coroutine 'personas' was never awaited", category=RuntimeWarning)
+
+P = ParamSpec("P")
+log = logging.getLogger("heard.chat_app.page.app")
+_choices: "WeakKeyDictionary[WebsocketSession, Choices]" = WeakKeyDictionary()
+_saved: "WeakKeyDictionary[WebsocketSession, Choices]" = WeakKeyDictionary()
+sockets = cast(Any, sio)
+_following: set[tuple[str, str]] = set()
+"""(session, reply) pairs that are being drawn, so that no page gets the same token twice."""
+_widths: "WeakKeyDictionary[WebsocketSession, str]" = WeakKeyDictionary()
+
+
+def guarded(callback: Callable[P, Awaitable[None]]) -> Callable[P, Coroutine[Any, Any, None]]:
+    """The boundary to Chainlit, which would send the text of an exception to the browser: SQL and words included."""
+
+    @wraps(callback)
+    async def safe(*args: P.args, **kwargs: P.kwargs) -> None:
+        try:
+            await callback(*args, **kwargs)
+        except Exception as error:  # noqa: BLE001 - the boundary named above
+            reference = secrets.token_hex(4)
+            log.error("page failed, reference %s: %s", reference, type(error).__name__)
+            await say(wording.crashed(reference))
+
+    return safe
+
+
+# --- who, and with what ---------------------------------------------------------------------------------------------
+
+
+@cl.data_layer
+def data_layer() -> HeardDataLayer:
+    """Chainlit's history, in our database."""
+    return HeardDataLayer(current().services.store)
+
+
+@cl.header_auth_callback
+async def participant(headers: Mapping[str, str]) -> cl.User | None:
+    """The visitor in the signed cookie; nobody without consent to the chat."""
+    page = current()
+    participant_id = page.identity.participant_from_headers(headers)
+    if participant_id is None:
+        return None
+    consent = await page.services.store.latest_consent(participant_id)
+    return cl.User(identifier=participant_id, display_name="You") if consent and consent.chat else None
+
+
+@cl.set_chat_profiles
+async def personas(user: cl.User | None) -> list[cl.ChatProfile]:
+    """One profile for each of the `voices`, in menu order."""
+    return [
+        cl.ChatProfile(
+            name=persona.id,
+            display_name=persona.name,
+            markdown_description=wording.opening(persona),
+            icon=ICON,
+            default=place == 0,
+            starters=[cl.Starter(label=starter.label, message=starter.message) for starter in persona.starters],
+        )
+        for place, persona in enumerate(voices().values())
+    ]
+
+
+def emitter() -> Any:
+    """What sends events to this callback's browser; untyped in Chainlit."""
+    return cl.context.emitter
+
+
+def here() -> WebsocketSession:
+    """The session whose browser this callback serves."""
+    return cast(WebsocketSession, cl.context.session)
+
+
+def participant_of(session: WebsocketSession) -> str:
+    """The signed-in participant's id."""
+    return session.user.identifier if session.user else ""
+
+
+def voices() -> Mapping[str, Persona]:
+    """The personas in menu order; in blind mode a single one that names nobody, so that no menu is shown."""
+    services = current().services
+    library = current_prompts(services)
+    neutral = neutral_persona(library)
+    return {neutral.id: neutral} if services.blind else library.personas
+
+
+def persona_of(session: WebsocketSession) -> Persona | None:
+    """The persona that the browser asked for, the default when it asked for none, or None when there is no such one."""
+    all_of_them = voices()
+    if not session.chat_profile or current().services.blind:
+        return next(iter(all_of_them.values()))
+    return all_of_them.get(session.chat_profile)
+
+
+# --- settings -------------------------------------------------------------------------------------------------------
+
+
+def offer() -> Offer:
+    """What the panel offers."""
+    services = current().services
+    blind = services.blind is not None
+    improve = services.library.policies[services.settings.improve_policy]
+    return Offer(services.models.specs, services.library.strategies, dict(crisis_check.countries()), improve, blind)
+
+
+def shown_choices(session: WebsocketSession) -> dict[str, Any]:
+    """The choices in force, as far as the page may know them."""
+    return chat_settings.shown(choices_of(session), offer())
+
+
+def choices_of(session: WebsocketSession) -> Choices:
+    """The choices in force for a session."""
+    if session not in _choices:
+        cookies = {"cookie": str(session.environ.get("HTTP_COOKIE", ""))}
+        country = country_from_headers(cookies, dict(crisis_check.countries()))
+        services = current().services
+        _choices[session] = chat_settings.first_choices(services.settings, country, blind=services.blind is not None)
+    return _choices[session]
+
+
+async def show_panel(session: WebsocketSession) -> None:
+    """Fill the settings panel with the choices in force."""
+    fields = settings_panel.fields(choices_of(session), offer())
+    shown: Any = cl.ChatSettings([WIDGETS[field.pop("kind")](**field) for field in fields])
+    await shown.send()
+
+
+@guarded
+async def on_settings(values: dict[str, Any]) -> None:
+    """Take the panel's values from the next message on; refuse made-up ones with a sentence."""
+    session = here()
+    before = choices_of(session)
+    try:
+        _choices[session] = chat_settings.changed(before, values, offer())
+    except ChoiceError as refusal:
+        await emitter().send_toast(str(refusal), "error")
+        await show_panel(session)
+    # Chainlit has already put the browser's raw values here, and would write them down.
+    session.chat_settings = shown_choices(session)
+    keep_choices(session)
+
+
+def keep_choices(session: WebsocketSession) -> None:
+    """Write persona and choices to the conversation, so that they are still there when it is opened again."""
+    chosen = choices_of(session)
+    layer = cast(Any, get_data_layer)()
+    if session.has_first_interaction and _saved.get(session) != chosen:
+        _saved[session] = chosen
+        metadata = {"chat_profile": session.chat_profile, "chat_settings": shown_choices(session)}
+        in_background(layer.update_thread(thread_id=session.thread_id, metadata=metadata))
+
+
+# --- conversations --------------------------------------------------------------------------------------------------
+
+
+@guarded
+async def on_chat_start() -> None:
+    """A new page. May run twice for one session, so it only shows what holds anyway."""
+    session = here()
+    if persona_of(session) is None:
+        await say(NO_PERSONA)
+    await show_panel(session)
+
+
+@guarded
+async def on_chat_resume(thread: ThreadDict) -> None:
+    """A conversation opened again, by its own participant (Chainlit has checked that)."""
+    session, page = here(), current()
+    stored: Any = thread.get("metadata") or {}
+    metadata = json.loads(stored) if isinstance(stored, str) else stored
+    await page.hub.written(thread["id"])
+    turn = page.hub.running(thread["id"])
+    try:
+        replies = await page.services.store.replies(thread["id"])
+        messages = await page.services.store.messages(thread["id"])
+        ballots = await ballot_entries(page.services, participant_of(session), thread["id"], messages, replies)
+    except StoreError as fault:
+        replies, messages, ballots = {}, [], {}
+        await emitter().send_toast(str(fault), "error")
+    # The page's history does not hold the model, our tables do.
+    models = [reply.kept.model for reply in replies.values()]
+    kept = ({"model": models[-1]} if models else {}) | (metadata.get("chat_settings") or {})
+    _choices[session] = chat_settings.restored(choices_of(session), kept, offer())
+    session.chat_settings = shown_choices(session)
+    profile, neutral = persona_of(session), neutral_persona(page.services.library).name
+    thread["metadata"] = {"chat_profile": profile.id if profile else None, "chat_settings": session.chat_settings}
+
+    names = {key: neutral if page.services.blind else one.name for key, one in page.services.library.personas.items()}
+    steps = reopen.with_replies(
+        cast(list[reopen.Step], thread.get("steps") or []),
+        thread["id"],
+        replies,
+        names,
+        messages=messages,
+        running=turn.request.message_id if turn else None,
+        country=choices_of(session).country,
+        ballots=ballots,
+        ballot_author=neutral,
+    )
+    under = reopen.elements(thread["id"], replies, ballots, scores=choices_of(session).live_scores)
+    thread["elements"] = cast(Any, under)
+
+    if turn is not None and turn.request.participant_id == participant_of(session):
+        if turn.view.begun:
+            steps.append(reopen.running_step(turn, thread["id"]))
+        in_background(follow_reopened(turn, session))
+    thread["steps"] = cast(Any, steps)
+    await show_panel(session)
+
+
+async def follow_reopened(turn: LiveTurn, session: WebsocketSession) -> None:
+    """Show the rest of a running turn on a page that was opened meanwhile."""
+    await asyncio.sleep(REOPEN_SECONDS)
+    await follow(turn, session, keeps=False, reopened=True)
+    await emitter().task_end()
+
+
+# --- one message ----------------------------------------------------------------------------------------------------
+
+
+@guarded
+async def on_message(message: cl.Message) -> None:
+    """Answer one message, and return when the page shows the answer's end."""
+    session, page = here(), current()
+    persona = persona_of(session)  # looks for edited files, for all of this turn
+    running = page.hub.running(session.thread_id)
+    foreign = running is not None and running.request.participant_id != participant_of(session)
+    why: str | None = None
+    if persona is None:
+        # Nobody's voice is needed to refuse, or to hand off.
+        persona, why = next(iter(page.services.library.personas.values())), NO_PERSONA
+    if foreign or not is_uuid(session.thread_id):
+        why = NOT_YOURS
+    chosen, services = choices_of(session), page.services
+    strategy = services.library.strategies.get(chosen.strategy)
+    if strategy is None:
+        strategy, why = next(iter(services.library.strategies.values())), why or NO_STRATEGY
+    request = TurnRequest(
+        participant_id=participant_of(session),
+        conversation_id=session.thread_id,
+        message_id=message.id,
+        reply_id=entry_id(message.id) if services.blind else str(uuid.uuid4()),
+        text=message.content,
+        persona=persona,
+        strategy=strategy,
+        model=services.models.specs[chosen.model],
+        live_scores=chosen.live_scores,
+        auto_improve=chosen.auto_improve,
+        threshold=chosen.threshold,
+        country=chosen.country,
+    )
+    run: Callable[..., Events] = run_turn
+    if services.blind is not None:
+        run = partial(run_ballot_turn, study=services.blind, width_class=_widths.get(session, "desktop"))
+    turn = None if why else page.hub.begin(request, partial(run, services=services))
+    if turn is None:
+        beside = page.hub.beside(request, partial(run_beside, services=services, why=why or wording.BUSY))
+        await follow(beside, session, keeps=True)
+        if running is not None and not foreign:
+            # Chainlit unlocks the input when this returns, and that must not happen while the other reply is running.
+            await follow(running, session, keeps=False)
+        return
+    await emitter().send_window_message({"heard": "conversation", "id": session.thread_id})
+    await follow(turn, session, keeps=True)
+    keep_choices(session)
+    failure = cast(Any, get_data_layer)().take_failure(session.thread_id)
+    if failure is not None:
+        await emitter().send_toast(
+            f"{failure} The list of chats may lack something; your messages are stored.", "warning"
+        )
+
+
+async def on_window_message(data: Any) -> None:
+    """What a ballot says of its page: how wide it is, as a class; for the ballots that get no click."""
+    if isinstance(data, dict) and data.get("heard") == "width" and data.get("width") in WIDTHS:
+        _widths[here()] = data["width"]
+
+
+# Not by Chainlit's decorators. `cl.on_message` wraps the call in a "run" step, which writes the person's words down a
+# second time and hangs the reply below an entry that the history may lack; the others unlock the input when they
+# return, also in the middle of a reply.
+_code = chainlit_config.code
+_code.on_message = wrap_user_function(on_message)
+_code.on_chat_start = wrap_user_function(on_chat_start)
+_code.on_chat_resume = wrap_user_function(on_chat_resume)
+_code.on_settings_update = wrap_user_function(on_settings)
+_code.on_window_message = wrap_user_function(on_window_message)
+
+
+async def on_stop(sid: str) -> None:
+    """The Stop button, of any page that shows the conversation.
+
+    In place of Chainlit's handler, which adds a message of its own and cancels the page's task instead of the turn.
+    """
+    session = WebsocketSession.get(sid)
+    if session is not None:
+        await current().hub.stop(session.thread_id, participant_of(session))
+
+
+async def on_edit(sid: str, _: Any) -> None:
+    """Not offered: Chainlit's handler would take later messages out of the history while our tables keep them."""
+    await sockets.emit("toast", {"message": NO_EDIT, "type": "error"}, to=sid)
+
+
+sockets.on("stop", on_stop)
+sockets.on("edit_message", on_edit)
+
+
+async def follow(turn: LiveTurn, session: WebsocketSession, *, keeps: bool, reopened: bool = False) -> None:
+    """Draw a turn on a page until it is over. One page of each turn `keeps` it: writes the end to its history."""
+    key = (session.id, turn.request.reply_id)
+    if key in _following:
+        await turn.wait()
+        return
+    _following.add(key)
+    try:
+        cards = choices_of(session).live_scores and turn.request.live_scores
+        reply = cl.Message(
+            content="",
+            id=turn.request.reply_id,
+            author=turn.request.persona.name,
+            metadata={"avatarName": wording.AVATAR},
+            created_at=reopen.timestamp(datetime.now(UTC)),
+        )
+        page = Page(session, emitter, reply, message_id=turn.request.message_id, keeps=keeps)
+        bubble = Bubble(page, cards=cards, reopened=reopened)
+        async for view in turn.views():
+            await bubble.draw(view)
+    finally:
+        _following.discard(key)
+
+
+async def say(sentence: str) -> None:
+    """A sentence of the program itself."""
+    said: Any = cl.Message(content=sentence, author=wording.SYSTEM_AUTHOR, metadata={"avatarName": wording.AVATAR})
+    await said.send()

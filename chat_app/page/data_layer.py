@@ -1,0 +1,375 @@
+"""History and resume for the page: Chainlit's SQL data layer (2.12.0) on our engine, with its holes closed.
+
+What people say is kept by `db/store.py`; these tables only draw the sidebar and an old conversation. What differs from
+Chainlit's class:
+
+- A failure is a `StoreError` (a plain sentence; no SQL, no words of anybody) where Chainlit's class swallows it. Reads,
+  renaming and deleting raise it: Chainlit's routes then answer 500, and its sockets log the sentence. Steps and
+  elements are written by tasks that nobody waits for, so there it is logged and kept for `take_failure`, which the app
+  may ask after a turn: the turn itself is safe in our tables. Writes wait for a lock like the store's, and try again.
+- A thread is written only for a user who is a participant in our tables, and never again once it is erased. So a
+  reply that still streams after "erase my data" brings nothing back, and nobody without consent gets a row.
+- Every write is checked against the session's user, because the browser chooses the ids of messages and elements.
+- Thread ids that are no UUIDs never reach SQL (Chainlit puts them there by interpolation).
+- Of a thread's metadata only KEPT_METADATA stays: the rest of `user_session` would be sent to the browser.
+- A thread's title is the beginning of its first message, unless that was a crisis.
+
+An element's props live in its row. The content of other kinds of element is a file that the page gets as a `data:` URL
+inside the conversation, whose owner Chainlit has checked; there is no address at which anybody could ask for it.
+"""
+
+import asyncio
+import base64
+import json
+import logging
+import uuid
+from collections.abc import Callable
+from typing import Any, TypeVar, cast
+from weakref import WeakValueDictionary
+
+from chainlit.context import ChainlitContextException, context
+from chainlit.data.sql_alchemy import SQLAlchemyDataLayer
+from chainlit.data.storage_clients.base import BaseStorageClient
+from chainlit.data.utils import queue_until_user_message
+from chainlit.element import Element, ElementDict
+from chainlit.step import StepDict
+from chainlit.types import Feedback, ThreadDict
+from chainlit.user import PersistedUser, User
+from chainlit.utils import utc_now
+
+from heard.chat_app.page.element_files import ElementFileError, ElementFiles, is_uuid
+from heard.chat_app.page.history_rows import NEUTRAL_TITLE, kept_metadata, parse, parse_step, plain, title_of, upsert
+from heard.db.errors import StoreDenied, StoreError
+from heard.db.history_tables import ELEMENT_COLUMNS, STEP_COLUMNS
+from heard.db.store import Store
+from heard.db.text import clean
+from heard.db.transaction import run_all, run_sql
+
+NAME_LENGTH = 200
+"""Longest name of a thread that a person may give, in characters."""
+ATTEMPTS = 3
+"""How often a write is tried while the database is busy."""
+_USER_SPACE = uuid.UUID("8d1c5c1e-6f0e-4a57-9f43-0b7f2c1f6a10")
+
+log = logging.getLogger(__name__)
+
+
+Method = TypeVar("Method", bound=Callable[..., Any])
+
+
+def _queued(method: Method) -> Method:
+    """Chainlit's way to hold writes back until a person has said something, typed."""
+    return cast(Method, queue_until_user_message()(method))
+
+
+class LocalStorage(BaseStorageClient):
+    """Element files in a folder of ours. Its "read URL" holds the content itself (see the head of this file)."""
+
+    def __init__(self, files: ElementFiles) -> None:
+        self.files = files
+
+    async def upload_file(
+        self,
+        object_key: str,
+        data: bytes | str,
+        mime: str = "application/octet-stream",
+        overwrite: bool = True,
+        content_disposition: str | None = None,
+    ) -> dict[str, Any]:
+        """Write the file. Raises ElementFileError for a key that is not "thread id/element id" or too large a file."""
+        content = str(clean(data)).encode() if isinstance(data, str) else data
+        await asyncio.to_thread(self.files.write, object_key, content)
+        return {"object_key": object_key, "url": None}
+
+    async def delete_file(self, object_key: str) -> bool:
+        """Remove the file; whether there was one."""
+        return await asyncio.to_thread(self.files.delete, object_key)
+
+    async def get_read_url(self, object_key: str) -> str:
+        """The content as a `data:` URL; raises ElementFileError when it is gone."""
+        content = await asyncio.to_thread(self.files.read, object_key)
+        if content is None:
+            raise ElementFileError("The file of this element is gone.")
+        return "data:application/octet-stream;base64," + base64.b64encode(content).decode("ascii")
+
+    def erase(self, thread_ids: set[str]) -> None:
+        """Remove all files of these threads."""
+        self.files.erase(thread_ids)
+
+    async def close(self) -> None:
+        """Nothing is held open."""
+
+
+class HeardDataLayer(SQLAlchemyDataLayer):
+    """See the head of this file. Shares the store's engine and does not close it."""
+
+    def __init__(self, store: Store, storage: LocalStorage | None = None) -> None:
+        """Without `storage` only custom elements are kept, which have no files.
+
+        The constructor of Chainlit's class is not called: it would open a second engine with other settings.
+        """
+        self.store = store
+        self.engine = store.engine
+        self.storage_provider = storage
+        self.user_thread_limit = 1000
+        self.show_logger = False
+        self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+        self._failures: dict[str, str] = {}
+        if storage is not None:
+            store.on_erased(storage.erase)
+
+    async def execute_sql(self, query: str, parameters: dict[str, Any]) -> list[dict[str, Any]] | int:
+        """Run a statement; lists and objects among the parameters become JSON. Raises StoreError."""
+        return await run_sql(self.engine, query, plain(parameters), attempts=ATTEMPTS)
+
+    async def close(self) -> None:
+        """The engine belongs to the store."""
+        if self.storage_provider is not None:
+            await self.storage_provider.close()
+
+    def take_failure(self, thread_id: str) -> str | None:
+        """The sentence for the last step or element of this thread that could not be written; then forgets it."""
+        return self._failures.pop(thread_id, None)
+
+    # Users
+
+    async def create_user(self, user: User) -> PersistedUser:
+        """The user's row, made if the user is a participant in our tables; otherwise a user without a row."""
+        identifier = str(user.identifier)
+        if (stored := await self.get_user(identifier)) is not None:
+            return stored  # without a write, so that a locked or read-only database keeps nobody out
+        query = """
+            INSERT INTO users ("id", "identifier", "createdAt", "metadata")
+            SELECT :id, p.id, :created, '{}' FROM participant p WHERE p.id = :identifier
+            ON CONFLICT DO NOTHING
+        """
+        user_id, created = str(uuid.uuid5(_USER_SPACE, clean(identifier))), _now()
+        await self.execute_sql(query, {"id": user_id, "created": created, "identifier": identifier})
+        return await self.get_user(identifier) or PersistedUser(id=user_id, identifier=identifier, createdAt=created)
+
+    # Threads
+
+    async def get_thread_author(self, thread_id: str) -> str:
+        """The identifier of the thread's user, or "" (which Chainlit's routes answer with 404)."""
+        return await self._author(thread_id) or ""
+
+    async def _author(self, thread_id: str) -> str | None:
+        if not is_uuid(thread_id):
+            return None
+        rows = await self.execute_sql('SELECT "userIdentifier" FROM threads WHERE id = :id', {"id": thread_id})
+        return str(rows[0]["userIdentifier"]) if isinstance(rows, list) and rows else None
+
+    async def get_thread(self, thread_id: str) -> ThreadDict | None:
+        """One thread with its steps and elements, or None."""
+        return await super().get_thread(thread_id) if is_uuid(thread_id) else None
+
+    async def get_all_user_threads(
+        self, user_id: str | None = None, thread_id: str | None = None
+    ) -> list[ThreadDict] | None:
+        """Chainlit's reading, with what is JSON in the tables as lists and objects, and truth values as such."""
+        threads = await super().get_all_user_threads(user_id, thread_id)
+        for thread in cast(list[dict[str, Any]], threads or []):
+            parse(thread, metadata={}, tags=None)
+            for step in thread["steps"]:
+                parse_step(step)
+            for element in thread["elements"]:
+                parse(element, props={}, playerConfig=None)
+                if str(element.get("url") or "").startswith("data:"):
+                    element["url"] = element["url"].replace("application/octet-stream", element.get("mime") or "", 1)
+        return threads
+
+    async def update_thread(
+        self,
+        thread_id: str,
+        name: str | None = None,
+        user_id: str | None = None,
+        metadata: dict[str, Any] | None = None,
+        tags: list[str] | None = None,
+    ) -> None:
+        """Write a thread's name, metadata or tags, and the thread if it is new. Raises StoreError.
+
+        A name that comes with a user is Chainlit's, made of the whole first message: it becomes a title, and does not
+        replace a name that the person has given. Nothing is written to another user's thread or an erased one.
+        """
+        async with self._lock(thread_id):
+            if not await self._ready(thread_id):
+                return
+            if name is not None and user_id is not None:
+                await self.execute_sql(
+                    "UPDATE threads SET name = :name WHERE id = :id AND name IS NULL",
+                    {"name": title_of(name), "id": thread_id},
+                )
+            elif name is not None:
+                await self.set_thread_name(thread_id, name)
+            if tags is not None:
+                query = "UPDATE threads SET tags = :tags WHERE id = :id"
+                await self.execute_sql(query, {"tags": tags, "id": thread_id})
+            if metadata is not None:
+                await self._merge_metadata(thread_id, metadata)
+
+    async def set_thread_name(self, thread_id: str, name: str) -> None:
+        """Name a thread, whatever it was named before; cut to NAME_LENGTH characters."""
+        name = " ".join(name.split())[:NAME_LENGTH] or NEUTRAL_TITLE
+        await self.execute_sql("UPDATE threads SET name = :name WHERE id = :id", {"name": name, "id": thread_id})
+
+    async def _merge_metadata(self, thread_id: str, metadata: dict[str, Any]) -> None:
+        rows = await self.execute_sql("SELECT metadata FROM threads WHERE id = :id", {"id": thread_id})
+        stored = json.loads((rows[0]["metadata"] if isinstance(rows, list) and rows else None) or "{}")
+        merged = kept_metadata({**stored, **metadata})
+        await self.execute_sql("UPDATE threads SET metadata = :new WHERE id = :id", {"new": merged, "id": thread_id})
+
+    async def delete_thread(self, thread_id: str) -> None:
+        """Delete a thread here and its conversation in our tables, in one transaction. Raises StoreError."""
+        if is_uuid(thread_id):
+            await self.store.delete_conversation(thread_id)
+
+    async def _ready(self, thread_id: str, *, revive: bool = False) -> bool:
+        """Whether the session's user may write to the thread, which is made if it is new.
+
+        Without a session (the program's own calls) the thread must be there. `revive` is for a message that a person
+        sends on a page whose thread they have deleted: that is a new beginning, no echo of the old.
+        """
+        if not is_uuid(thread_id) or (self.store.is_erased(thread_id) and not revive):
+            return False
+        visitor, author = _visitor(), await self._author(thread_id)
+        if author is None and visitor:
+            author = await self._begin_thread(thread_id, visitor)
+        return author is not None and visitor in (None, author)
+
+    async def _begin_thread(self, thread_id: str, visitor: str) -> str | None:
+        query = """
+            INSERT INTO threads ("id", "createdAt", "userId", "userIdentifier", "metadata")
+            SELECT :id, :created, u."id", u."identifier", '{}' FROM users u WHERE u."identifier" = :visitor
+            ON CONFLICT DO NOTHING
+        """
+        await self.execute_sql(query, {"id": thread_id, "created": _now(), "visitor": visitor})
+        return await self._author(thread_id)
+
+    # Steps
+
+    @_queued
+    async def create_step(self, step_dict: StepDict) -> None:
+        """Write a step, or write it anew. A step whose id is in another thread is left alone."""
+        await self._write_step(step_dict)
+
+    @_queued
+    async def update_step(self, step_dict: StepDict) -> None:
+        """The same as `create_step`."""
+        await self._write_step(step_dict)
+
+    async def _write_step(self, step_dict: StepDict) -> None:
+        thread_id = str(step_dict.get("threadId", ""))
+        values = {key: value for key, value in step_dict.items() if key in STEP_COLUMNS and value is not None}
+        values.setdefault("name", "")
+        if "showInput" in values:
+            values["showInput"] = str(values["showInput"]).lower()
+        # In the order of their tasks: a late first write must not replace the finished text.
+        async with self._lock(thread_id):
+            try:
+                if await self._ready(thread_id, revive=step_dict.get("type") == "user_message"):
+                    await self.execute_sql(upsert("steps", values), values)
+            except StoreError as failure:
+                self._report(thread_id, failure)
+
+    @_queued
+    async def delete_step(self, step_id: str) -> None:
+        """Delete a step of the session's user, with its elements and feedback. Raises StoreError."""
+        rows = await self.execute_sql('SELECT "threadId" FROM steps WHERE id = :id', {"id": step_id})
+        if isinstance(rows, list) and rows and await self._ready(rows[0]["threadId"]):
+            ids = {"id": step_id}
+            deletes = ('DELETE FROM elements WHERE "forId" = :id', "DELETE FROM steps WHERE id = :id")
+            await run_all(self.engine, [(query, ids) for query in deletes], attempts=ATTEMPTS)
+
+    async def get_step(self, step_id: str) -> StepDict | None:
+        """One step, or None."""
+        step = await super().get_step(step_id)
+        if step is not None:
+            parse_step(cast(dict[str, Any], step))
+        return step
+
+    # Feedback: the page's own thumbs are not taken. They can be put on anything by anybody who knows an id, a crisis
+    # hand-off included, and Chainlit writes a row for every click. Ratings of replies belong in tables of ours.
+
+    async def upsert_feedback(self, feedback: Feedback) -> str:
+        """Refuse, with a StoreDenied whose sentence the page shows."""
+        raise StoreDenied("Replies are not rated with thumbs here. Nothing was saved.")
+
+    async def delete_feedback(self, feedback_id: str) -> bool:
+        """There is none to delete."""
+        return False
+
+    # Elements
+
+    @_queued
+    async def create_element(self, element: Element) -> None:
+        """Write an element, or write it anew; one whose id is in another thread is left alone.
+
+        Nothing is fetched from an element's URL: the browser can choose it, and this server is not its messenger.
+        """
+        thread_id = str(element.thread_id or "")
+        if not element.for_id:
+            return
+        row = cast(dict[str, Any], element.to_dict())
+        values = {key: value for key, value in row.items() if key in ELEMENT_COLUMNS and value is not None}
+        async with self._lock(thread_id):
+            try:
+                if await self._ready(thread_id):
+                    values["objectKey"] = await self._keep_content(element, thread_id)
+                    await self.execute_sql(upsert("elements", values), values)
+            except (StoreError, ElementFileError, OSError) as failure:
+                self._report(thread_id, failure)
+
+    async def _keep_content(self, element: Element, thread_id: str) -> str | None:
+        if element.type == "custom":
+            return None  # its content is its props
+        if self.storage_provider is None:
+            raise ElementFileError("This page keeps no files, so this one will be missing when it is reopened.")
+        content = await asyncio.to_thread(_read, element.path) if element.path else element.content
+        if content is None:
+            return None
+        key = f"{thread_id}/{element.id}"
+        await self.storage_provider.upload_file(key, content)
+        return key
+
+    async def get_element(self, thread_id: str, element_id: str) -> ElementDict | None:
+        """One element of a thread, or None."""
+        thread = await self.get_thread(thread_id)
+        elements = (thread["elements"] or []) if thread else []
+        return next((element for element in elements if element["id"] == element_id), None)
+
+    @_queued
+    async def delete_element(self, element_id: str, thread_id: str | None = None) -> None:
+        """Delete an element of the session's user, and its file. Raises StoreError."""
+        rows = await self.execute_sql('SELECT "threadId", "objectKey" FROM elements WHERE id = :id', {"id": element_id})
+        if isinstance(rows, list) and rows and await self._ready(rows[0]["threadId"]):
+            await self.execute_sql("DELETE FROM elements WHERE id = :id", {"id": element_id})
+            if self.storage_provider is not None and rows[0]["objectKey"]:
+                await self.storage_provider.delete_file(rows[0]["objectKey"])
+
+    # Helpers
+
+    def _lock(self, thread_id: str) -> asyncio.Lock:
+        return self._locks.setdefault(thread_id, asyncio.Lock())
+
+    def _report(self, thread_id: str, failure: Exception) -> None:
+        sentence = failure.strerror or "file error" if isinstance(failure, OSError) else str(failure)
+        log.warning("The page's history was not saved: %s", sentence)
+        self._failures[thread_id] = sentence
+
+
+def _now() -> str:
+    return str(utc_now())
+
+
+def _visitor() -> str | None:
+    """The identifier of the user whose session this runs in; None outside of any session."""
+    try:
+        user = context.session.user
+    except ChainlitContextException:
+        return None
+    return str(user.identifier) if user else ""
+
+
+def _read(path: str) -> bytes:
+    with open(path, "rb") as file:
+        return file.read()

@@ -1,0 +1,80 @@
+"""Edited prompt files, taken in without a restart: looked for where a turn or a page begins, with no thread of its own.
+
+While a live study runs they are not taken in, so that an arm stays what it was: the study goes on with the files as
+they were when the server started, and the log says that they differ. `heard study generate` reads them once, at its
+start. Files that were edited between two starts of a live study are told at the later start, arm by arm.
+"""
+
+import hashlib
+import json
+import logging
+from dataclasses import asdict
+
+from heard.chat_app.conversation.services import Services
+from heard.prompts.library import PromptLibrary
+
+OK, BROKEN, WAITING = "ok", "kept", "waiting"
+"""What `/health` says: all files are in use; an edit is broken, so the last good version is kept; edits wait for a
+restart, because a live study runs. No name of a file or a persona: in a study they would tell who answers."""
+
+log = logging.getLogger(__name__)
+
+
+def current_prompts(services: Services) -> PromptLibrary:
+    """The prompts as they hold for a turn that begins now. Costs a look at each file's entry."""
+    library = services.library
+    if services.blind is not None:
+        if library.edited and not library.waiting:
+            library.waiting = True
+            log.warning(
+                "prompt files have been edited; study %s goes on with those of the server's start until a restart",
+                services.blind.id,
+            )
+        return library
+    if library.refresh():
+        if library.fault is None:
+            log.info("edited prompt files are in use")
+        else:
+            log.warning("edited prompt files are not in use, the last good version is: %s", library.fault)
+    return library
+
+
+def prompts_state(services: Services) -> str:
+    """OK, BROKEN or WAITING, as last seen by a turn."""
+    if services.library.fault is not None:
+        return BROKEN
+    return WAITING if services.library.waiting else OK
+
+
+def note_arms(services: Services) -> None:
+    """Keep what the arms of the live study are made of, or warn of each that is no longer what it was at its first
+    start. The note is a file of hashes in the data folder, without which a change could not be told from other words.
+    """
+    if services.blind is None:
+        return
+    library, path = services.library, services.settings.data_dir / "study-prompts" / f"{services.blind.id}.json"
+    now = {arm.name: _hash(library, arm.persona, arm.strategy) for arm in services.blind.arms}
+    try:
+        if not path.exists():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(json.dumps(now), encoding="utf-8")
+        before = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        log.warning("whether the prompts of study %s have changed is not known: %s", services.blind.id, error)
+        return
+    changed = [name for name, hashed in now.items() if before.get(name) != hashed]
+    if changed:
+        log.warning(
+            "the prompt files of study %s have been edited since its first start, in %s: answers from now on are of "
+            "another condition. Put the earlier files back, or save the new ones under other names.",
+            services.blind.id,
+            ", ".join(changed),
+        )
+
+
+def _hash(library: PromptLibrary, persona: str, strategy: str) -> str:
+    """sha256 of all that a model reads of an arm."""
+    who, how = library.personas[persona], library.strategies[strategy]
+    steps = [asdict(step) for step in how.steps]
+    read = [who.system, who.user_template, who.max_tokens, how.instructions, steps, library.guidance]
+    return hashlib.sha256(json.dumps(read, sort_keys=True).encode("ascii")).hexdigest()

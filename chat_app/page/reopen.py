@@ -1,0 +1,225 @@
+"""A conversation opened again: what the page's own history holds, set right from our tables.
+
+The history of the page is written beside our tables and may lack a reply (a crash, a locked database) or hold an older
+wording, and its cards could be changed by the browser. Replies and cards therefore come from the stored replies.
+"""
+
+import uuid
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from heard.chat_app.conversation.running_turns import LiveTurn
+from heard.chat_app.page import score_card
+from heard.chat_app.page.reopen_ballots import BallotEntry
+from heard.chat_app.page.wording import AVATAR, INTERRUPTED, SAFETY_AUTHOR, SYSTEM_AUTHOR, reply_text, stored_text
+from heard.chat_app.safety import crisis_check
+from heard.chat_app.studies.ballot_view import ELEMENT as BALLOT_ELEMENT
+from heard.chat_app.studies.ballot_view import entry_id
+from heard.db.records import DraftStatus, MessageRecord, Outcome, ReplyRecord
+
+Step = dict[str, Any]
+PERSON = "You"
+_IDS = uuid.UUID("0c8a6f1e-52f7-4c0b-9a3e-7be0d41f6c25")
+
+
+def _made_of(key: str, what: str) -> str:
+    """An id for `what` of the entry `key`: the same every time, so that it is replaced and never doubled."""
+    return str(uuid.uuid5(_IDS, f"{what} of {key}"))
+
+
+def card_id(reply_id: str) -> str:
+    """The element id of a reply's card."""
+    return _made_of(reply_id, "score-card")
+
+
+def hand_off_id(message_id: str) -> str:
+    """The id of the entry that hands a crisis off: the one on the page is the one that a reopened page shows."""
+    return _made_of(message_id, "hand-off")
+
+
+def card_element(thread_id: str, reply_id: str, props: Mapping[str, Any]) -> dict[str, Any]:
+    """A card as the page's element: shown under the entry of its reply."""
+    return _element(card_id(reply_id), thread_id, reply_id, score_card.ELEMENT, props)
+
+
+def ballot_element(thread_id: str, entry: str, props: Mapping[str, Any]) -> dict[str, Any]:
+    """A ballot as the page's element, under its entry; the same id every time."""
+    return _element(_made_of(entry, "ballot"), thread_id, entry, BALLOT_ELEMENT, props)
+
+
+def _element(id_: str, thread_id: str, under: str, name: str, props: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "id": id_,
+        "threadId": thread_id,
+        "forId": under,
+        "type": "custom",
+        "name": name,
+        "props": dict(props),
+        "display": "inline",
+        "mime": "application/json",
+    }
+
+
+def timestamp(moment: datetime) -> str:
+    """UTC as the page writes it."""
+    return moment.replace(tzinfo=None).isoformat() + "Z"
+
+
+def reply_step(
+    reply_id: str,
+    thread_id: str,
+    *,
+    author: str,
+    text: str,
+    created_at: str,
+    streaming: bool = False,
+    error: bool = False,
+) -> Step:
+    """One reply as an entry of the page's history."""
+    return {
+        "id": reply_id,
+        "threadId": thread_id,
+        "parentId": None,
+        "name": author,
+        "type": "assistant_message",
+        "output": text,
+        "input": "",
+        "createdAt": created_at,
+        "start": created_at,
+        "end": created_at,
+        "streaming": streaming,
+        "isError": error,
+        "waitForAnswer": False,
+        "metadata": {"avatarName": AVATAR},
+    }
+
+
+def running_step(turn: LiveTurn, thread_id: str) -> Step:
+    """The entry of a reply that is being written now."""
+    return reply_step(
+        turn.request.reply_id,
+        thread_id,
+        author=turn.request.persona.name,
+        text=reply_text(turn.view),
+        created_at=timestamp(datetime.now(UTC)),
+        streaming=True,
+    )
+
+
+def with_replies(
+    steps: list[Step],
+    thread_id: str,
+    replies: Mapping[str, ReplyRecord],
+    names: Mapping[str, str],
+    *,
+    messages: Sequence[MessageRecord] = (),
+    running: str | None = None,
+    country: str | None = None,
+    ballots: Mapping[str, BallotEntry] | None = None,
+    ballot_author: str = "",
+) -> list[Step]:
+    """`steps` with every stored message and reply in its place, and each reply in its stored wording.
+
+    `messages` is what the person wrote, `replies` is by message id, and `names` gives a persona's author name by id. A
+    message whose turn died gets a note, unless it is `running`, the id of the one being answered now. A crisis whose
+    hand-off the history lost gets it again, with the numbers of `country`. A message in `ballots` has its ballot in the
+    reply's place, by `ballot_author`: the reply that was chosen from it stands on the ballot. Only messages are kept of
+    `steps`: other marks of the page are of no use afterwards.
+    """
+    ballots = ballots or {}
+    replies = {message_id: reply for message_id, reply in replies.items() if message_id not in ballots}
+    drawn = {entry_id(message_id) for message_id in ballots}
+    kept = [
+        step | {"parentId": None, "streaming": False}
+        for step in steps
+        if "message" in str(step.get("type")) and step["id"] not in drawn
+    ]
+    known = {step["id"] for step in kept}
+    lost = [_message_step(message) for message in messages if message.id not in known]
+    if lost:
+        kept = sorted(kept + lost, key=lambda step: str(step.get("createdAt")))
+    replies_by_id = {reply.id: reply for reply in replies.values()}
+    dead = _dead(messages, running)
+    crises = {message.id: message for message in messages if message.outcome is Outcome.CRISIS}
+    shown: list[Step] = []
+    for step, following in zip(kept, [*kept[1:], {}], strict=True):
+        reply = replies_by_id.get(step["id"])
+        shown.append(
+            step if reply is None else step | _stored(reply, names.get(reply.persona, str(step.get("name", ""))))
+        )
+        missing = replies.get(step["id"])
+        if missing is not None and missing.id not in known:
+            shown.append(
+                reply_step(
+                    missing.id,
+                    thread_id,
+                    author=names.get(missing.persona, missing.persona),
+                    text=stored_text(missing),
+                    created_at=timestamp(missing.created_at),
+                    error=_broken(missing),
+                )
+            )
+        if step["id"] in ballots:
+            entry, at = ballots[step["id"]], str(step.get("createdAt"))
+            under = entry_id(step["id"])
+            shown.append(reply_step(under, thread_id, author=ballot_author, text=entry.text, created_at=at))
+        if (
+            step["id"] in crises
+            and hand_off_id(step["id"]) not in known
+            and following.get("name") != SAFETY_AUTHOR  # written before its id was made of the message's
+        ):
+            shown.append(_hand_off_step(crises[step["id"]], country))
+        if step["id"] in dead:
+            note_id = _made_of(step["id"], "interrupted")
+            at = str(step.get("createdAt"))
+            shown.append(reply_step(note_id, thread_id, author=SYSTEM_AUTHOR, text=INTERRUPTED, created_at=at))
+    return shown
+
+
+def _stored(reply: ReplyRecord, author: str) -> Step:
+    return {"name": author, "output": stored_text(reply), "isError": _broken(reply)}
+
+
+def _dead(messages: Sequence[MessageRecord], running: str | None) -> set[str]:
+    unfinished = (Outcome.INTERRUPTED, Outcome.PENDING)
+    return {message.id for message in messages if message.outcome in unfinished and message.id != running}
+
+
+def _hand_off_step(message: MessageRecord, country: str | None) -> Step:
+    step = reply_step(
+        hand_off_id(message.id),
+        message.conversation_id,
+        author=SAFETY_AUTHOR,
+        text=crisis_check.handoff(country, crisis_check.check(message.text).language),
+        created_at=timestamp(message.created_at),
+    )
+    return step | {"metadata": {"avatarName": SAFETY_AUTHOR}}
+
+
+def _message_step(message: MessageRecord) -> Step:
+    at = timestamp(message.created_at)
+    step = reply_step(message.id, message.conversation_id, author=PERSON, text=message.text, created_at=at)
+    return step | {"type": "user_message", "metadata": {}}
+
+
+def elements(
+    thread_id: str, replies: Mapping[str, ReplyRecord], ballots: Mapping[str, BallotEntry], *, scores: bool
+) -> list[dict[str, Any]]:
+    """What stands under the entries: ballots, and with `scores` the cards of the replies that have one."""
+    drawn = {entry_id(message_id): entry.props for message_id, entry in ballots.items()}
+    made = [ballot_element(thread_id, under, props) for under, props in drawn.items() if props is not None]
+    if scores:
+        plain = {key: reply for key, reply in replies.items() if key not in ballots}
+        made += [card_element(thread_id, reply_id, props) for reply_id, props in cards(plain).items()]
+    return made
+
+
+def cards(replies: Mapping[str, ReplyRecord]) -> dict[str, dict[str, Any]]:
+    """Card contents by reply id, for the replies that have one."""
+    made = {reply.id: score_card.final_props(reply.drafts) for reply in replies.values()}
+    return {reply_id: props for reply_id, props in made.items() if props is not None}
+
+
+def _broken(reply: ReplyRecord) -> bool:
+    return bool(reply.drafts) and reply.kept.status is DraftStatus.BROKEN

@@ -1,0 +1,51 @@
+"""The ballots of a conversation that is opened again: drawn from our tables, voted on or not."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from heard.chat_app.conversation.services import Services
+from heard.chat_app.page.wording import BALLOT, NOTHING_ARRIVED, STOPPED_BALLOT
+from heard.chat_app.studies.ballot_view import ballot_props
+from heard.chat_app.studies.skipped_ballots import study_of_ballot
+from heard.db.records import MessageRecord, Outcome, ReplyRecord
+
+
+@dataclass(frozen=True, slots=True)
+class BallotEntry:
+    """What stands in the place of a reply."""
+
+    text: str
+    props: Mapping[str, Any] | None
+    """None where nothing is shown but the text."""
+
+
+async def ballot_entries(
+    services: Services,
+    participant_id: str,
+    conversation_id: str,
+    messages: list[MessageRecord],
+    replies: Mapping[str, ReplyRecord],
+) -> dict[str, BallotEntry]:
+    """What the page shows for each message that was answered by a ballot, by message id. Raises StoreError.
+
+    Somebody else's ballots are left out, and those of messages whose turn runs or died.
+    """
+    outcomes = {message.id: message.outcome for message in messages}
+    entries: dict[str, BallotEntry] = {}
+    for ballot, vote in await services.studies.ballots_of_conversation(conversation_id):
+        if ballot.participant_id != participant_id or ballot.message_id is None:
+            continue
+        match outcomes.get(ballot.message_id):
+            case Outcome.ANSWERED:
+                answers = await services.studies.answers_of(ballot.id)
+                study = await study_of_ballot(services, ballot)
+                props = ballot_props(ballot, answers, study, vote, replies.get(ballot.message_id))
+                entries[ballot.message_id] = BallotEntry(BALLOT, props)
+            case Outcome.STOPPED:
+                entries[ballot.message_id] = BallotEntry(STOPPED_BALLOT, None)
+            case Outcome.BROKEN:
+                entries[ballot.message_id] = BallotEntry(NOTHING_ARRIVED, None)
+            case _:
+                pass
+    return entries

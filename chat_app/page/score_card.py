@@ -1,0 +1,145 @@
+"""The score card's content: plain values for `public/elements/ScoreCard.jsx`, which draws them and decides nothing."""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from heard.chat_app.conversation.drafts import details_of
+from heard.chat_app.page.wording import AIMS, shown_text
+from heard.db.records import DraftRecord, DraftStatus, ScoreRecord
+from heard.scorer.records import COMPONENTS, NOTES, EmpathyScore, Level, level_of
+
+ELEMENT = "ScoreCard"
+"""File name below `public/elements/`, without its ending."""
+
+PENDING: dict[str, Any] = {"pending": True}
+"""A card that shows nothing yet. Sent while the reply streams, so that the page has fetched and compiled the card when
+there is a score to show: a tenth of a second less to wait."""
+
+LABELS = {"cognitive": "Cognitive", "emotional": "Emotional", "behavioral": "Behavioral"}
+MEANINGS = {
+    "cognitive": "shows that it understands how you feel",
+    "emotional": "shares some of the feeling",
+    "behavioral": "encourages, asks or supports",
+}
+LIMITS = (
+    "An automatic estimate by a small model that learned from rated support replies. It cannot tell whether you feel "
+    "heard, and it misses irony."
+)
+
+Score = EmpathyScore | ScoreRecord
+
+
+def live_props(
+    scores: Mapping[int, EmpathyScore], texts: Mapping[int, str], guidance: str | None, *, rewriting: bool
+) -> dict[str, Any]:
+    """The card while a turn runs: the newest score, and the drafts so far.
+
+    `scores` and `texts` are by draft number, `guidance` is the component that a running rewrite aims at.
+    """
+    newest = max(scores)
+    drafts = [_draft(number, texts[number], scores[number], kept=number == newest) for number in sorted(scores)]
+    note = f"Writing it again, {AIMS[guidance]}." if rewriting and guidance in AIMS else None
+    return _card(scores[newest], texts[newest], drafts, note=note, improved=False)
+
+
+def final_props(drafts: Sequence[DraftRecord]) -> dict[str, Any] | None:
+    """The card of a stored reply; None for a reply without a score entry (stopped or broken), which gets no card."""
+    kept = next((draft for draft in drafts if draft.kept), None)
+    if kept is None or kept.score is None or kept.status is not DraftStatus.COMPLETE:
+        return None
+    shown = [_draft(draft.number, draft.text, draft.score, kept=draft.kept, status=draft.status) for draft in drafts]
+    improved = kept.number > 1
+    note = None
+    if len(drafts) > 1 and not improved:
+        note = "It was written again, but the first draft scored best and was kept."
+    return _card(kept.score, kept.text, shown, note=note, improved=improved)
+
+
+def _card(score: Score, text: str, drafts: list[dict[str, Any]], *, note: str | None, improved: bool) -> dict[str, Any]:
+    return {
+        "score": score_props(score) | {"words": words_of(score, text)},
+        "improved": improved,
+        "note": note,
+        "drafts": drafts if len(drafts) > 1 else [],
+        "limits": LIMITS,
+    }
+
+
+def score_props(score: Score) -> dict[str, Any]:
+    """One score: bars, words, and the same in one sentence for a screen reader; no numbers when there is no score."""
+    empathy = score.empathy
+    if empathy is None:
+        reason = score.reason or "This text cannot be scored."
+        return {
+            "scored": False, "reason": reason, "bars": [], "empathy": None, "notes": [], "range": None,
+            "spoken": f"Not scored: {reason}",
+        }  # fmt: skip
+    details = _details(score)
+    ends = details.get("intervals", {})
+    bars = [_bar(LABELS[name], getattr(score, name), MEANINGS[name], ends.get(name)) for name in COMPONENTS]
+    overall = _bar("Empathy", empathy, "mean of the three", ends.get("empathy"))
+    notes = [NOTES.get(note, note) for note in details.get("notes", [])]
+    between = "{:.1f} to {:.1f}".format(*ends["empathy"]) if "empathy" in ends else None
+    spoken = "; ".join(f"{bar['label']} {bar['shown']} of 3, {bar['level']}" for bar in [overall, *bars])
+    said = [f"Estimated empathy. {spoken}.", f"Raters would plausibly give {between}." if between else "", *notes]
+    return {
+        "scored": True, "reason": None, "bars": bars, "empathy": overall, "notes": notes, "range": between,
+        "spoken": " ".join(part for part in said if part),
+    }  # fmt: skip
+
+
+def words_of(score: Score, text: str) -> list[dict[str, Any]]:
+    """The words of `text`, the reply as it was scored, that carried each component.
+
+    One {"label", "pieces": [{"text", "weight"}]} for each component that some words carried, `weight` being their share
+    of the evidence for it, 0..1.
+    """
+    found, evidence = [], _details(score).get("evidence", {})
+    for name in COMPONENTS:  # stored JSON has its keys in an order of its own
+        spans = evidence.get(name, ())
+        pieces = [{"text": shown_text(text[start:end]).strip(), "weight": weight} for start, end, weight in spans]
+        if pieces := [piece for piece in pieces if piece["text"]]:
+            found.append({"label": LABELS[name], "pieces": pieces})
+    return found
+
+
+def _details(score: Score) -> dict[str, Any]:
+    return details_of(score) if isinstance(score, EmpathyScore) else score.details or {}
+
+
+def _bar(label: str, value: float, meaning: str, ends: Sequence[float] | None) -> dict[str, Any]:
+    level = level_of(value)
+    return {
+        "label": label,
+        "meaning": meaning,
+        "shown": _shown(value, level),
+        "share": _share(value),
+        "range": [_share(end) for end in ends] if ends else None,
+        "level": level.value,
+    }
+
+
+def _share(value: float) -> float:
+    return round(min(1.0, max(0.0, (value - 1) / 2)), 4)
+
+
+def _shown(value: float, level: Level) -> str:
+    """One decimal, or two where rounding would cross a level's edge: 2.46 is Moderate and must not read 2.5."""
+    rounded = round(value, 1)
+    if level_of(rounded) is level:
+        return f"{rounded:.1f}"
+    return f"{math.floor(value * 100) / 100:.2f}"
+
+
+def _draft(
+    number: int, text: str, score: Score | None, *, kept: bool, status: DraftStatus = DraftStatus.COMPLETE
+) -> dict[str, Any]:
+    if score is not None and score.empathy is not None:
+        level = level_of(score.empathy)
+        verdict = f"Empathy {_shown(score.empathy, level)}, {level.value}"
+    elif status is not DraftStatus.COMPLETE:
+        verdict = "broke off, not scored" if status is DraftStatus.BROKEN else "stopped, not scored"
+    else:
+        verdict = "not scored"
+    return {"number": number, "text": shown_text(text), "verdict": verdict, "kept": kept}

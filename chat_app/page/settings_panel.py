@@ -1,0 +1,74 @@
+"""The settings panel's fields, as plain data; `app.py` makes Chainlit's widgets of them."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from heard.chat_app.page.chat_settings import (
+    HIGHEST_THRESHOLD,
+    LOWEST_THRESHOLD,
+    NO_COUNTRY,
+    THRESHOLD_STEP,
+    Choices,
+    Offer,
+)
+from heard.prompts.records import PolicyKind
+
+Field = dict[str, Any]
+"""`kind` is "select", "switch" or "slider"; the other keys are the arguments of that widget."""
+
+
+def fields(chosen: Choices, offer: Offer) -> list[Field]:
+    """What the panel shows, with the choices in force filled in."""
+    values = chosen.as_values()
+    models = {key: spec.label for key, spec in offer.models.items()}
+    strategies = {key: strategy.name for key, strategy in offer.strategies.items()}
+    country = _country(values, offer)
+    if offer.blind:
+        return [country]
+    shown = [
+        _select("model", "Model", models, values),
+        _select("strategy", "Strategy", strategies, values, "How the model is told to think before it answers."),
+        _switch("live_scores", "Show scores", values, "Replies are scored and stored either way."),
+        _switch("auto_improve", offer.improve.name, values, offer.improve.description),
+    ]
+    if offer.improve.kind is PolicyKind.BELOW:
+        shown.append(_threshold(values))
+    return [*shown, country]
+
+
+def _threshold(values: Mapping[str, Any]) -> Field:
+    return {
+        "kind": "slider",
+        "id": "threshold",
+        "label": "Low means: Empathy under",
+        "initial": values["threshold"],
+        "min": LOWEST_THRESHOLD,
+        "max": HIGHEST_THRESHOLD,
+        "step": THRESHOLD_STEP,
+    }
+
+
+def _country(values: Mapping[str, Any], offer: Offer) -> Field:
+    countries = {NO_COUNTRY: "All countries", **offer.countries}
+    said = "Never guessed: without a choice, all numbers are shown."
+    return _select("country", "Country for crisis numbers", countries, values, said)
+
+
+def _select(
+    key: str, label: str, options: Mapping[str, str], values: Mapping[str, Any], description: str = ""
+) -> Field:
+    names = list(options.values())
+    # Chainlit keys the options by what people read, so two models with the same label would become one.
+    items = {name if names.count(name) == 1 else f"{name} ({option})": option for option, name in options.items()}
+    return {
+        "kind": "select",
+        "id": key,
+        "label": label,
+        "items": items,
+        "initial_value": values[key],
+        "description": description or None,
+    }
+
+
+def _switch(key: str, label: str, values: Mapping[str, Any], description: str) -> Field:
+    return {"kind": "switch", "id": key, "label": label, "initial": values[key], "description": description}

@@ -1,0 +1,148 @@
+"""How well the crisis check does on labelled cases, with a list of common words beside it.
+
+A case is a line {"id","text","crisis": true|false,"group"}. Recall is the share of crises found, precision the share
+of alarms that are crises, the false-alarm rate the share of other messages that raise one. Intervals are Wilson's
+(1927) at 95 %.
+"""
+
+import json
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from math import sqrt
+from pathlib import Path
+
+from heard.chat_app.safety.crisis_check import check
+
+COMMON_WORDS = (
+    "suicide", "suicidal", "kill myself", "killing myself", "end my life", "want to die", "wanna die", "self harm",
+    "self-harm", "cut myself", "cutting myself", "hurt myself", "overdose", "better off dead", "end it all",
+    "no reason to live", "take my own life", "hang myself", "shoot myself", "don't want to live",
+)  # fmt: skip
+"""The baseline: twenty phrases such as a team would list in an afternoon, looked for without regard to case."""
+_COMMON = re.compile("|".join(re.escape(word) for word in COMMON_WORDS), re.IGNORECASE)
+
+
+class MeasureError(ValueError):
+    """Cases that cannot be read; `str()` names the file, the line and the fault, never the text."""
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One labelled message."""
+
+    id: str
+    text: str
+    crisis: bool
+    group: str
+    """What it is an example of, such as "en.passive" or "trick.leetspeak"."""
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    """Outcomes over some cases."""
+
+    found: int
+    missed: int
+    false_alarms: int
+    quiet: int
+
+    @property
+    def recall(self) -> float | None:
+        """0..1, or None without a crisis among the cases."""
+        return _share(self.found, self.found + self.missed)
+
+    @property
+    def precision(self) -> float | None:
+        """0..1, or None without an alarm."""
+        return _share(self.found, self.found + self.false_alarms)
+
+    @property
+    def false_alarm_rate(self) -> float | None:
+        """0..1, or None when every case is a crisis."""
+        return _share(self.false_alarms, self.false_alarms + self.quiet)
+
+
+def baseline(text: str) -> bool:
+    """Whether one of the twenty common words is in the text."""
+    return _COMMON.search(text) is not None
+
+
+def load_cases(path: Path) -> list[Case]:
+    """Read cases from a file, or from every .jsonl in a folder. Raises MeasureError."""
+    paths = sorted(path.glob("*.jsonl")) if path.is_dir() else [path]
+    cases: list[Case] = []
+    for one in paths:
+        try:
+            lines = one.read_text(encoding="utf-8").splitlines()
+        except (OSError, UnicodeDecodeError) as error:
+            raise MeasureError(f"{one} cannot be read as UTF-8 text: {type(error).__name__}.") from error
+        for number, line in enumerate(lines, 1):
+            if not line.strip():
+                continue
+            try:
+                row = json.loads(line)
+                case = Case(str(row["id"]), row["text"], row["crisis"], str(row.get("group", "all")))
+            except (json.JSONDecodeError, KeyError, TypeError, AttributeError) as error:
+                raise MeasureError(f'{one}, line {number}: needs "id", "text" and "crisis" as JSON.') from error
+            if not isinstance(case.text, str) or not isinstance(case.crisis, bool):
+                raise MeasureError(f'{one}, line {number}: "text" must be text, "crisis" true or false.')
+            cases.append(case)
+    if not cases:
+        raise MeasureError(f"{path} holds no cases: give a .jsonl file, or a folder of them.")
+    return cases
+
+
+def count(cases: Iterable[Case], judge: Callable[[str], bool]) -> Count:
+    """Run `judge` over the cases."""
+    tally = [0, 0, 0, 0]
+    for case in cases:
+        said = judge(case.text)
+        tally[(0 if said else 1) if case.crisis else (2 if said else 3)] += 1
+    return Count(*tally)
+
+
+def report(cases: Sequence[Case]) -> str:
+    """A table per group and over all, the check beside the list of common words."""
+    groups = sorted({case.group for case in cases})
+    width = max(len("common words, all"), *(len(group) for group in groups)) + 2
+    rows = [f"{'group':<{width}}{'n':>6}{'crises':>8}{'recall':>9}{'list':>8}{'false alarms':>15}{'list':>8}"]
+    for group in groups:
+        some = [case for case in cases if case.group == group]
+        ours, theirs = count(some, _ours), count(some, baseline)
+        crises = ours.found + ours.missed
+        rows.append(
+            f"{group:<{width}}{len(some):>6}{crises:>8}{_percent(ours.recall):>9}{_percent(theirs.recall):>8}"
+            f"{_percent(ours.false_alarm_rate):>15}{_percent(theirs.false_alarm_rate):>8}"
+        )
+    rows.append("")
+    for name, judge in (("heard check, all", _ours), ("common words, all", baseline)):
+        total = count(cases, judge)
+        rows.append(
+            f"{name:<{width}} recall {_interval(total.found, total.found + total.missed)}"
+            f"  precision {_interval(total.found, total.found + total.false_alarms)}"
+            f"  false alarms {_interval(total.false_alarms, total.false_alarms + total.quiet)}"
+        )
+    return "\n".join(rows) + "\n"
+
+
+def _ours(text: str) -> bool:
+    return check(text).crisis
+
+
+def _share(part: int, whole: int) -> float | None:
+    return part / whole if whole else None
+
+
+def _percent(share: float | None) -> str:
+    return "-" if share is None else f"{100 * share:.1f}%"
+
+
+def _interval(part: int, whole: int) -> str:
+    if not whole:
+        return "-"
+    z = 1.96
+    share = part / whole
+    middle = (share + z * z / (2 * whole)) / (1 + z * z / whole)
+    half = z / (1 + z * z / whole) * sqrt(share * (1 - share) / whole + z * z / (4 * whole * whole))
+    return f"{100 * share:.1f}% ({100 * (middle - half):.1f} to {100 * (middle + half):.1f}, n={whole})"

@@ -1,0 +1,308 @@
+"""A message as plain lower-case words, whatever it was dressed up in.
+
+First the whole text is brought to plain letters (`safety_unicode`), then the disguises come off word by word:
+leetspeak, stars, stretched letters, glued or spaced-out words, one-letter misspellings. A disguise is only taken off
+when what comes out is a word that the lexicon knows, so ordinary text is never bent into a match.
+"""
+
+import re
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+from itertools import pairwise
+
+from heard.chat_app.safety.unicode import ONE_BY_ONE, clean, latin
+
+BOUNDARY = "."
+"""Token for the end of a sentence. A gap in a pattern never crosses it."""
+
+SOFT_BOUNDARY = ","
+"""Token for a comma, a dash, dots or a new line: ends a gap only in exceptions, which must not reach too far."""
+
+_LINES = re.compile(r"\n[\s]*")
+_SINGLE = re.compile(f"[{ONE_BY_ONE}]")
+_PIECE = re.compile(rf"[{ONE_BY_ONE}]|[^\W_{ONE_BY_ONE}]+(?:'[^\W_{ONE_BY_ONE}]+)*")
+_SOFT_END = re.compile(r"(?:[,:\u3001\uff0c\u2026)]|\.\.|[-\u2013\u2014]+)[\"')\]*_]*$")
+_END = re.compile(r"(?<!\.)[.!?;\u3002\uff01\uff1f\uff1b][\"')\]*_]*$|^[!?;]+$")
+_LEET = {
+    "0": "o", "1": "il", "2": "z", "3": "e", "4": "a", "5": "s", "6": "g", "7": "t", "8": "b", "9": "g",
+    "@": "a", "$": "s", "!": "il", "|": "li", "+": "t", "(": "c", "\u20ac": "e", "\u00a3": "l", "\u00a1": "i",
+}  # fmt: skip
+_HIDDEN = "*#%&_\u2022\u00b7"
+"""Signs put in place of a letter: k*ll, d#e."""
+_LEET_CHUNK = re.compile(rf"[^\W_{ONE_BY_ONE}]*[{re.escape(''.join(_LEET) + _HIDDEN)}]")
+_EDGES = "\"'()[]{}<>,.:;?!*_~#-\u2013\u2014\u2026\u00ab\u00bb\u201c\u201d\u201e/\\|=^"
+_DOUBLE = re.compile(r"(.)\1")
+_LONGEST = 64
+"""Longest chunk that is looked at for glued words, leetspeak and misspellings; longer ones hold no single word."""
+_STOPS = frozenset({BOUNDARY, SOFT_BOUNDARY})
+
+
+def plain_tokens(text: str, rewrites: Mapping[str, str]) -> list[str]:
+    """The words of a pattern: cleaned and rewritten like a message's, with nothing mended or taken apart."""
+    out: list[str] = []
+    for piece in _PIECE.findall(clean(text)):
+        plain = piece.casefold()
+        bare = plain.replace("'", "")
+        known = next((form for form in (plain, bare) if form in rewrites), None)
+        out.extend(rewrites[known].split() if known else (bare,))
+    return out
+
+
+def _end_of(chunk: str) -> tuple[str, ...]:
+    if chunk[-1:].isalnum():
+        return ()
+    if _SOFT_END.search(chunk):
+        return (SOFT_BOUNDARY,)
+    return (BOUNDARY,) if _END.search(chunk) else ()
+
+
+class Normaliser:
+    """Turns text into tokens over one vocabulary.
+
+    vocabulary: every plain word that a pattern uses. keys: the telling words among them (misspellings of these are
+    mended, and glued or disguised text is only taken apart when one of these comes out). rewrites: word -> words
+    ("dont" -> "do not"). real_words: words one letter away from a key that are no misspelling ("pill" for "kill").
+    """
+
+    def __init__(
+        self,
+        vocabulary: Iterable[str],
+        keys: Iterable[str],
+        rewrites: Mapping[str, str],
+        real_words: Iterable[str],
+        prefixes: Iterable[str] = (),
+    ) -> None:
+        self._rewrites = {word: tuple(words.split()) for word, words in rewrites.items()}
+        self._keys = frozenset(keys)
+        self._words = frozenset(vocabulary) | self._keys | self._rewrites.keys()
+        self._prefixes = frozenset(prefixes)
+        self._real = frozenset(real_words)
+        self._longest = max(map(len, self._words), default=1)
+        self._by_shape: dict[int, list[str]] = {}
+        self._deletes: dict[str, str] = {}
+        for key in sorted(self._keys):
+            self._by_shape.setdefault(len(key), []).append(key)
+            if len(key) >= 4:
+                for at in range(len(key)):
+                    self._deletes.setdefault(key[:at] + key[at + 1 :], key)
+        # Bounded, and holds single words only: it saves taking the same word apart for each message.
+        self._chunk = lru_cache(maxsize=16384)(self._read_chunk)
+
+    def tokens(self, text: str) -> list[str]:
+        """The words of `text` in order, `BOUNDARY` after each sentence. Linear in the length; never raises."""
+        out: list[str] = []
+        chunk = self._chunk
+        for raw in _LINES.sub(" , ", clean(text)).split():
+            out.extend(chunk(raw) if len(raw) <= _LONGEST else self._read_long(raw))
+        out = _without_stray_ends(out)
+        joined = self._join_letters(self._join_halves(out))
+        return [word for token in joined for word in (self._single(token) if len(token) == 1 else (token,))]
+
+    def _single(self, token: str) -> tuple[str, ...]:
+        return self._rewrites.get(token, (token,))
+
+    def _read_long(self, raw: str) -> tuple[str, ...]:
+        out: list[str] = []
+        for piece in _PIECE.findall(raw):
+            out.extend(self._chunk(piece) if len(piece) <= _LONGEST else (piece[:_LONGEST].lower(),))
+        return (*out, *_end_of(raw[-8:]))
+
+    def _read_chunk(self, raw: str) -> tuple[str, ...]:
+        """The tokens of one stretch of text without spaces."""
+        end = _end_of(raw)
+        core = raw.strip(_EDGES)
+        if core.isalpha() and not _SINGLE.search(core):
+            return self._word(core) + end
+        if _LEET_CHUNK.search(raw):
+            for candidate in dict.fromkeys((core, raw.strip("\"'.,:;?()"), raw.strip("\"'.,:;?"))):
+                word = self._leet(candidate.casefold())
+                if word:
+                    return (*word, *end)
+        pieces = _PIECE.findall(raw)
+        joined = "".join(pieces)
+        if len(pieces) > 1 and joined.casefold() in self._keys:  # sui-cide, ki.ll
+            return (joined.casefold(), *end)
+        return tuple(token for piece in pieces for token in self._piece(piece)) + end
+
+    def _piece(self, piece: str) -> tuple[str, ...]:
+        return (piece,) if len(piece) == 1 and _SINGLE.match(piece) else self._word(piece)
+
+    def _word(self, word: str) -> tuple[str, ...]:
+        """One word by itself, in its plain form."""
+        plain = word.casefold()
+        if plain.endswith("'s") and plain not in self._rewrites and plain[:-2] in self._words:
+            return self._known(plain[:-2]) or (plain[:-2],)
+        for form in self._forms(word, plain):
+            known = self._known(form)
+            if known:
+                return known
+        if not plain.isascii():
+            # A sign that looks like no one letter stands for some letter, as a star does.
+            plain = "".join(c if c.isascii() else (latin(c)[0] if len(latin(c)[0]) == 1 else "*") for c in word)
+            plain = plain.casefold()
+        return (
+            self._leet(plain)
+            or self._squeeze(plain)
+            or self._mend(plain)
+            or self._split(plain)
+            or (plain.replace("'", ""),)
+        )
+
+    def _forms(self, word: str, plain: str) -> Iterable[str]:
+        yield plain
+        if "'" in plain:
+            yield plain.replace("'", "")
+        if not plain.isascii():
+            yield "".join(c if c.isascii() else latin(c)[0] for c in word).casefold().replace("'", "")
+            yield "".join(c if c.isascii() else latin(c)[1] for c in word).casefold().replace("'", "")
+
+    def _known(self, form: str) -> tuple[str, ...] | None:
+        if form in self._rewrites and len(form) > 1:  # single letters wait: they may be part of a spaced-out word
+            return self._rewrites[form]
+        if form in self._words or form in self._real:
+            return (form,)
+        if any(form.startswith(prefix) for prefix in self._prefixes):
+            return (form,)
+        return None
+
+    def _leet(self, chunk: str) -> tuple[str, ...] | None:
+        """k1ll, $uicide, k*ll, su1c*de, kms! -> the word meant, where exactly a key word fits."""
+        usable = len(chunk) <= 24 and not chunk.isalpha() and any(c.isalpha() for c in chunk)
+        if not usable and chunk != "1":
+            return None
+        letters = [_LEET.get(c, "?" if c in _HIDDEN else c) for c in chunk]
+        hidden = letters.count("?")
+        if hidden == 0:
+            plain = "".join(choice[0] for choice in letters)
+            for form in (plain, plain.replace("i", "l"), "".join(choice[-1] for choice in letters)):
+                if form in self._words:
+                    return self._known(form)
+        several = any(len(choice) > 1 for choice in letters)
+        if (hidden or several) and hidden * 2 <= len(letters):
+            for key in self._by_shape.get(len(letters), ()):
+                if all(c == "?" or k in c for c, k in zip(letters, key, strict=True)):
+                    return self._known(key)
+        if hidden == 0 and len(letters) >= 7:
+            return self._split("".join(choice[0] for choice in letters))
+        return None
+
+    def _squeeze(self, word: str) -> tuple[str, ...] | None:
+        """dieeee, killllll, suiciiide -> die, kill, suicide."""
+        if not _DOUBLE.search(word):
+            return None
+        for letters in (r"\1\1", r"\1"):
+            form = re.sub(r"(.)\1{2,}", letters, word)
+            if form != word and form in self._words:
+                return self._known(form)
+        form = re.sub(r"(.)\1+", r"\1", word)
+        return self._known(form) if form != word and len(form) > 3 and form in self._keys else None
+
+    def _mend(self, word: str) -> tuple[str, ...] | None:
+        """One letter too few, too many, wrong, or two swapped, in a key word of four letters or more."""
+        if not 3 <= len(word) <= 20 or word in self._real or not word.isalpha():
+            return None
+        key = self._deletes.get(word)
+        if key is not None:
+            return self._known(key)
+        for at in range(len(word)):
+            shorter = word[:at] + word[at + 1 :]
+            if shorter in self._keys and len(shorter) >= 4:
+                return self._known(shorter)
+            key = self._deletes.get(shorter)
+            if key is not None and len(key) == len(word) and _close(word, key):
+                return self._known(key)
+        return None
+
+    def _split(self, word: str) -> tuple[str, ...] | None:
+        """iwanttodie, killmyself -> the words, when the whole splits into known words and a key is among them."""
+        if len(word) < 6 or not word.isalpha() or not word.isascii():
+            return None
+        best: list[tuple[int, int] | None] = [(0, 0)] + [None] * len(word)  # (how many words, where the last begins)
+        for end in range(1, len(word) + 1):
+            for start in range(max(0, end - self._longest), end):
+                before = best[start]
+                if before is None or word[start:end] not in self._words:
+                    continue
+                now = best[end]
+                if now is None or before[0] + 1 < now[0]:
+                    best[end] = (before[0] + 1, start)
+        words: list[str] = []
+        end = len(word)
+        while end:
+            step = best[end]
+            if step is None:
+                return None
+            words.append(word[step[1] : end])
+            end = step[1]
+        if not any(part in self._keys for part in words):
+            return None
+        return tuple(token for part in reversed(words) for token in (self._known(part) or (part,)))
+
+    def _join_halves(self, tokens: list[str]) -> list[str]:
+        """sui cide, ki ll -> suicide, kill."""
+        out: list[str] = []
+        for token in tokens:
+            if out and token not in self._words and (out[-1] + token) in self._keys:
+                out[-1] += token
+            else:
+                out.append(token)
+        return out
+
+    def _join_letters(self, tokens: list[str]) -> list[str]:
+        """k i l l m y s e l f -> kill myself. Runs of three single letters or more."""
+        if not any(len(token) == 1 and token.isalpha() for token in tokens):
+            return tokens
+        out: list[str] = []
+        run: list[str] = []
+
+        def close() -> None:
+            letters = [token for token in run if token not in _STOPS]
+            if len(set(letters)) >= 3:
+                word = "".join(letters)
+                for cut in range(3 if len(word) <= _LONGEST else 1):
+                    for part in (word[cut:], word[: len(word) - cut]):
+                        if part in self._keys:
+                            found: tuple[str, ...] | None = self._known(part)
+                        else:
+                            found = self._split(part)
+                        if found:
+                            out.extend(found)
+                            run.clear()
+                            return
+            out.extend(run)
+            run.clear()
+
+        for token in tokens:
+            if (len(token) == 1 and token.isascii() and token.isalpha()) or (run and token in _STOPS):
+                run.append(token)
+            else:
+                if run:
+                    close()
+                out.append(token)
+        if run:
+            close()
+        return out
+
+
+def _without_stray_ends(tokens: list[str]) -> list[str]:
+    """Soften the end beside a sentence of one word: "I. Want. To. Die." is one sentence."""
+    if BOUNDARY not in tokens:
+        return tokens
+    ends = [at for at, token in enumerate(tokens) if token == BOUNDARY]
+    sizes = [after - before - 1 for before, after in pairwise([-1, *ends, len(tokens)])]
+    out = list(tokens)
+    for at, before, after in zip(ends, sizes[:-1], sizes[1:], strict=True):
+        if before < 2 or after < 2:
+            out[at] = SOFT_BOUNDARY
+    return out
+
+
+def _close(word: str, key: str) -> bool:
+    """Same length: one letter differs, or two neighbours are swapped."""
+    different = [at for at, (a, b) in enumerate(zip(word, key, strict=True)) if a != b]
+    if len(different) == 1:
+        return True
+    if len(different) != 2 or different[1] != different[0] + 1:
+        return False
+    first, second = different
+    return word[first] == key[second] and word[second] == key[first]

@@ -1,0 +1,1 @@
+"""Blind studies: study files, prepared and live answers, assignment, ballots, votes and the survey."""

@@ -1,0 +1,202 @@
+"""Who gets what: the condition of a new person, their ballots in a survey, and the ballot for a live message.
+
+Answers and ballots have random ids, so that nothing about their order tells a source; what stands where is decided by
+`balanced_order` and stored with its seed.
+"""
+
+import random
+import secrets
+import uuid
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+
+from heard.chat_app.studies.study_file import Arm, StudyFile
+from heard.chat_app.studies.williams import balanced_order
+from heard.db.ballots import WAITING
+from heard.db.errors import StudyRefused
+from heard.db.studies import ChooseCondition, Counts, DrawLive, Drawn, DrawSurvey
+from heard.db.study_records import (
+    AnswerRecord,
+    AnswerStatus,
+    BallotRecord,
+    EnrolmentRecord,
+    ItemRecord,
+    SlotRecord,
+)
+
+FULL = "This study has all the people that it needs. Thank you for wanting to take part."
+NOT_LISTED = "This study is open to invited people only, and this link is not on its list. Ask whoever sent it to you."
+NO_LINK = "This study is open to invited people only. Open the link that was sent to you."
+NO_ITEMS = "This study has nothing to judge yet. Whoever runs it must add its items first."
+LEAST = 2
+"""Answers that a ballot needs."""
+
+
+def new_seed() -> int:
+    """A fresh seed for an `EnrolmentRecord`: 31 random bits, which every database's integer holds."""
+    return secrets.randbits(31)
+
+
+def admit(study: StudyFile, external_id: str | None) -> str | None:
+    """Why a person with this external id may not take part, as a sentence for the page; None if they may."""
+    if not study.allow or external_id in study.allow:
+        return None
+    return NO_LINK if external_id is None else NOT_LISTED
+
+
+def choose_condition(study: StudyFile) -> ChooseCondition:
+    """The condition with the largest remaining share of its quota, at random among equals; None without conditions.
+
+    Where a condition has no quota it counts as large as the largest that has one, and never fills. Raises StudyRefused
+    when the study's own quota or that of every condition is reached.
+    """
+
+    def choose(people: Counts) -> str | None:
+        if study.quota is not None and sum(people.values()) >= study.quota:
+            raise StudyRefused(FULL)
+        if not study.conditions:
+            return None
+        usual = max((condition.quota or 1 for condition in study.conditions), default=1)
+        left: dict[str, float] = {}
+        for condition in study.conditions:
+            number = people.get(condition.name, 0)
+            if condition.quota is None or number < condition.quota:
+                left[condition.name] = 1 - number / (condition.quota or usual)
+        if not left:
+            raise StudyRefused(FULL)
+        most = max(left.values())
+        return secrets.choice([name for name, share in left.items() if share == most])
+
+    return choose
+
+
+def draw_survey(study: StudyFile, items: Sequence[ItemRecord]) -> DrawSurvey:
+    """All ballots of one person: `items_per_person` items, the least drawn first and at random among equals, in random
+    order; and every attention item at a random place that is not the first.
+
+    `items` with their answers. Only COMPLETE answers stand on a ballot, and of an ordinary item only those of the
+    condition's sources; an item with fewer than two of them is never drawn. Everything but the order of answers comes
+    from the enrolment's seed. Raises StudyRefused when there is nothing to draw.
+    """
+
+    def draw(enrolment: EnrolmentRecord, drawn: Drawn) -> list[BallotRecord]:
+        chance = random.Random(enrolment.seed)
+        condition = study.condition(enrolment.condition)
+        usable = {item.id: _usable(item, condition.sources if condition else ()) for item in items}
+        there = [item for item in items if len(usable[item.id]) >= LEAST]
+        ordinary = [item for item in there if item.attention is None]
+        if not ordinary:
+            raise StudyRefused(NO_ITEMS)
+        in_all = Counter[str]()
+        for (item_id, _), ballots in drawn.items():
+            in_all[item_id] += ballots
+        chance.shuffle(ordinary)
+        ordinary.sort(key=lambda item: in_all[item.id])  # a stable sort leaves the shuffle among equals
+        chosen = ordinary[: study.items_per_person]
+        chance.shuffle(chosen)
+        for item in there:
+            if item.attention is not None:
+                chosen.insert(chance.randint(1, len(chosen)), item)
+        return [
+            _ballot(study, enrolment, number, item, usable[item.id], drawn.get((item.id, enrolment.condition), 0))
+            for number, item in enumerate(chosen, 1)
+        ]
+
+    return draw
+
+
+def draw_live(
+    study: StudyFile, participant_id: str, conversation_id: str, message_id: str, condition: str | None
+) -> DrawLive:
+    """The ballot for one message, with a PENDING answer for each arm of the condition and no slot votable yet."""
+
+    def draw(drawn: Counts, number: int) -> tuple[BallotRecord, list[AnswerRecord]]:
+        now = datetime.now(UTC)
+        arms = {arm.name: arm for arm in arms_of(study, condition)}
+        order, seed, row = _next_order(study, "live", condition, list(arms), drawn.get(condition, 0))
+        answers = {
+            name: AnswerRecord(
+                id=str(uuid.uuid4()),
+                study_id=study.id,
+                item_id=None,
+                source=name,
+                created_at=now,
+                persona=arm.persona,
+                strategy=arm.strategy,
+                model=arm.model,
+            )
+            for name, arm in arms.items()
+        }
+        ballot = BallotRecord(
+            id=str(uuid.uuid4()),
+            study_id=study.id,
+            participant_id=participant_id,
+            number=number,
+            item_id=None,
+            conversation_id=conversation_id,
+            message_id=message_id,
+            order_seed=seed,
+            order_row=row,
+            condition=condition,
+            drawn_at=now,
+            slots=tuple(
+                SlotRecord(position, answers[name].id, name, votable=False, reason=WAITING)
+                for position, name in enumerate(order, 1)
+            ),
+        )
+        return ballot, [answers[name] for name in order]
+
+    return draw
+
+
+def arms_of(study: StudyFile, condition: str | None) -> tuple[Arm, ...]:
+    """The arms that the people of a condition judge: all of them without a condition, or where it names no sources."""
+    named = study.condition(condition)
+    return tuple(arm for arm in study.arms if named is None or not named.sources or arm.name in named.sources)
+
+
+def _usable(item: ItemRecord, sources: Sequence[str]) -> dict[str, AnswerRecord]:
+    """An item's answers by source. An attention item keeps all of them: it asks about attention and not about arms."""
+    allowed = () if item.attention is not None else sources
+    return {
+        answer.source: answer
+        for answer in item.answers
+        if answer.status is AnswerStatus.COMPLETE and (not allowed or answer.source in allowed)
+    }
+
+
+def _ballot(
+    study: StudyFile,
+    enrolment: EnrolmentRecord,
+    number: int,
+    item: ItemRecord,
+    answers: Mapping[str, AnswerRecord],
+    drawn: int,
+) -> BallotRecord:
+    order, seed, row = _next_order(study, item.id, enrolment.condition, list(answers), drawn)
+    return BallotRecord(
+        id=str(uuid.uuid4()),
+        study_id=study.id,
+        participant_id=enrolment.participant_id,
+        number=number,
+        item_id=item.id,
+        conversation_id=None,
+        message_id=None,
+        order_seed=seed,
+        order_row=row,
+        condition=enrolment.condition,
+        drawn_at=datetime.now(UTC),
+        slots=tuple(
+            SlotRecord(position, answers[source].id, source, votable=True) for position, source in enumerate(order, 1)
+        ),
+        attention=item.attention,
+    )
+
+
+def _next_order(
+    study: StudyFile, what: str, condition: str | None, sources: list[str], drawn: int
+) -> tuple[list[str], int, int]:
+    """`balanced_order` for what is asked, within each condition: conditions are compared with each other, so each has
+    to be balanced by itself."""
+    return balanced_order(sources, f"{study.seed}/{what}/{condition or ''}/{'/'.join(sorted(sources))}", drawn)

@@ -1,0 +1,124 @@
+"""Blind mode: which live study answers every message with a ballot, and what stands on the page in a persona's place.
+
+Nothing here names a source to a browser. In blind mode the persona, the strategy and the model are the study's to
+choose, so they are neither offered nor shown.
+"""
+
+import hashlib
+import re
+from pathlib import Path
+
+from heard.chat_app.common.hints import nearest_name
+from heard.chat_app.common.settings import SettingsError
+from heard.chat_app.conversation.services import Services
+from heard.chat_app.studies.study_answers import check_arms
+from heard.chat_app.studies.study_file import (
+    Arm,
+    StudyFile,
+    StudyFileError,
+    parse_study,
+    read_study_file,
+    record_of,
+    study_of,
+)
+from heard.db.study_records import StudyKind
+from heard.prompts.library import PromptLibrary
+from heard.prompts.records import Persona
+
+_NOT_IN_NAMES = re.compile(r"[^a-z0-9_-]+")
+
+
+def neutral_persona(library: PromptLibrary) -> Persona:
+    """What stands in a persona's place: the only profile, and the author of every ballot.
+
+    Its starters are the first persona's: first words for the person, which say nothing of who answers.
+    """
+    starters = next(iter(library.personas.values())).starters
+    return Persona(
+        id="blind",
+        name="Answers",
+        description="Each message gets several answers. Which one is the most empathetic?",
+        system="",
+        user_template="{prompt}",
+        max_tokens=1,
+        order=0,
+        starters=starters,
+    )
+
+
+async def blind_study(services: Services) -> StudyFile | None:
+    """The live study of the settings, stored; None when they name none.
+
+    Raises SettingsError or StudyFileError for what cannot be used, with the nearest right name; StoreError, also when
+    ballots of a study with the same name were drawn under another file.
+    """
+    settings = services.settings
+    if settings.blind_study and settings.blind_arms:
+        raise SettingsError("blind_study and blind_arms are both set. Keep one of them.")
+    if settings.blind_auto_improve != "off" and not settings.blind_arms:
+        raise SettingsError(
+            "blind_auto_improve goes with blind_arms, which is not set. A study's file has auto_improve of its own."
+        )
+    if settings.blind_arms:
+        return await _stored(services, study_from_arms(settings.blind_arms, settings.blind_auto_improve))
+    if not settings.blind_study:
+        return None
+    if settings.blind_study.endswith(".toml") or "/" in settings.blind_study:
+        study = read_study_file(Path(settings.blind_study))
+        if study.kind is not StudyKind.LIVE:
+            raise StudyFileError(f'{settings.blind_study}: kind is "survey", and the chat needs a "live" study.')
+        return await _stored(services, study)
+    return await _known(services, settings.blind_study)
+
+
+def study_from_arms(line: str, auto_improve: str) -> StudyFile:
+    """A study from one line of arms; the same line and setting give the same name. Raises SettingsError."""
+    arms = []
+    for part in line.split(","):
+        names = [name.strip() for name in part.strip().split("/", 2)]
+        if len(names) != 3 or not all(names):
+            raise SettingsError(f'blind_arms: "{part.strip()}" is not persona/strategy/model.')
+        persona, strategy, model = names
+        name = _NOT_IN_NAMES.sub("-", "-".join(names).lower()).strip("-_")[:63]
+        arms.append(Arm(name=name, persona=persona, strategy=strategy, model=model))
+    parts = sorted("/".join((arm.persona, arm.strategy, arm.model)) for arm in arms)
+    digest = hashlib.sha256("\n".join([auto_improve, *parts]).encode()).hexdigest()[:12]
+    values = {
+        "id": f"live-{digest}",
+        "kind": StudyKind.LIVE,
+        "arms": [arm.model_dump() for arm in arms],
+        "auto_improve": auto_improve,
+        "reveal": True,
+    }
+    try:
+        return parse_study(values, "blind_arms")
+    except StudyFileError as error:
+        raise SettingsError(str(error)) from None
+
+
+async def _known(services: Services, study_id: str) -> StudyFile:
+    known = {record.id: record for record in await services.studies.studies() if record.kind is StudyKind.LIVE}
+    if study_id not in known:
+        hint = nearest_name(study_id, known) if known else "There is none yet: give the path of a study's file instead."
+        raise SettingsError(f'blind_study: no live study "{study_id}" is stored. {hint}')
+    study = study_of(known[study_id])
+    check_arms(study, services)
+    return study
+
+
+async def _stored(services: Services, study: StudyFile) -> StudyFile:
+    check_arms(study, services)
+    known = await services.studies.study(study.id)
+    record = record_of(study, known)  # its seed stays after a restart: the balance of orders goes on where it was
+    if known is not None and _same_but_order(study_of(known), study_of(record)):
+        return study_of(known)
+    await services.studies.save_study(record)
+    return study_of(record)
+
+
+def _same_but_order(one: StudyFile, other: StudyFile) -> bool:
+    """Whether two files differ at most in the order in which their arms stand, which is no change of a study."""
+    arms = tuple(sorted(one.arms, key=lambda arm: arm.name))
+    return one.model_copy(update={"arms": arms}) == other.model_copy(
+        update={"arms": tuple(sorted(other.arms, key=lambda arm: arm.name))}
+    )

@@ -1,0 +1,193 @@
+"""A study's file (TOML): what is compared, who may take part, what they are asked and told.
+
+An unknown key or name is refused with the nearest right one: a study that runs under the wrong condition is lost.
+"""
+
+import hashlib
+import json
+import secrets
+import tomllib
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+
+from heard.chat_app.common.hints import closest
+from heard.db.study_records import LETTERS, StudyKind, StudyRecord
+
+NAME = r"^[a-z0-9][a-z0-9_-]{0,62}$"
+MOST = len(LETTERS)
+"""Answers on one ballot."""
+OPEN_QUESTION = (
+    "What made certain responses seem more empathetic than others, and what informed your decisions overall?"
+)
+"""The study's own open question, in our words."""
+
+
+class StudyFileError(Exception):
+    """A study's file that cannot be used; `str()` names the file, the fault and the next step."""
+
+    exit_status = 2
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+
+
+class Arm(_Part):
+    """One source that heard writes: a persona, a strategy and a model."""
+
+    name: str = Field(pattern=NAME)
+    """What results and exports call it; never shown before the vote."""
+    persona: str
+    """A persona: the name of its file in prompts/personas without the ending."""
+    strategy: str = "plain"
+    """A strategy: the name of its file in prompts/strategies without the ending."""
+    model: str
+    """A model's name, as `heard models list` shows it."""
+
+
+class Condition(_Part):
+    """One group of participants."""
+
+    name: str = Field(pattern=NAME)
+    """What results and exports call it; never shown."""
+    quota: int | None = Field(default=None, ge=1)
+    """Most people in it; unset is no limit."""
+    sources: tuple[str, ...] = ()
+    """The sources that its people judge; empty means all. At least two."""
+
+
+class StudyFile(_Part):
+    """Everything that a study sets. The line under a field is its meaning and unit."""
+
+    id: str = Field(pattern=NAME)
+    """Name in links, commands and exports."""
+    kind: StudyKind
+    """"survey" (fixed items) or "live" (people's own conversations)."""
+    title: str = Field(default="A study of empathetic replies", min_length=1, max_length=200)
+    """At the head of every page of it."""
+    introduction: str = Field(default="", max_length=10_000)
+    """Markdown, shown before the first ballot."""
+    arms: tuple[Arm, ...] = ()
+    """For a live study two to five; for a survey the sources whose answers `heard study generate` writes."""
+    sources: tuple[str, ...] = ()
+    """For a survey: the sources whose answers come with the items' file, such as "human"."""
+    items_per_person: int = Field(default=10, ge=1, le=1000)
+    """For a survey: how many items a person judges, beside those for attention; 1 to 1000."""
+    conditions: tuple[Condition, ...] = ()
+    """Groups of participants; empty means that all are one group."""
+    quota: int | None = Field(default=None, ge=1)
+    """Most people in the whole study; unset is no limit."""
+    allow: tuple[str, ...] = ()
+    """External ids that may take part; empty means everybody, walk-ins too."""
+    reveal: bool = True
+    """Whether people see after their own vote who wrote what."""
+    ask_reason: bool = True
+    """Whether each ballot asks why."""
+    open_question: str = Field(default=OPEN_QUESTION, max_length=2000)
+    """At the end of a survey; empty asks none."""
+    completion_code: str = Field(default="", max_length=200)
+    """Shown on the last page, for a panel such as Prolific; empty shows none."""
+    completion_url: str = Field(default="", max_length=2000, pattern=r"^(https://.*)?$")
+    """Where the last page leads back to, such as Prolific's address."""
+    auto_improve: Literal["off", "on", "trial"] = "off"
+    """Whether low replies are written again: never, always, or by chance for each reply (stored as its assignment)."""
+    seed: str = Field(default="", max_length=200)
+    """Of the order of answers; unset is a random one, kept with the study."""
+
+    @field_validator("kind", mode="before")
+    @classmethod
+    def _kind(cls, value: Any) -> Any:
+        if value not in list(StudyKind):
+            raise ValueError('is "survey" or "live"')
+        return value
+
+    @model_validator(mode="after")
+    def _whole(self) -> "StudyFile":
+        names = self.all_sources
+        if len(set(names)) != len(names):
+            raise ValueError("two sources have the same name")
+        if self.kind is StudyKind.LIVE and not 2 <= len(self.arms) <= MOST:
+            raise ValueError(f"a live study has two to {MOST} arms")
+        if self.kind is StudyKind.LIVE and self.sources:
+            raise ValueError("a live study has arms and no other sources")
+        if len({condition.name for condition in self.conditions}) != len(self.conditions):
+            raise ValueError("two conditions have the same name")
+        for condition in self.conditions:
+            for source in condition.sources:
+                if names and source not in names:
+                    raise ValueError(f'condition {condition.name}: no source "{source}".{_nearest(source, names)}')
+            if len(condition.sources) == 1:
+                raise ValueError(f"condition {condition.name} has one source, and a ballot needs two")
+        return self
+
+    @property
+    def all_sources(self) -> tuple[str, ...]:
+        """Every source that the file names: those that come with the items, then the arms."""
+        return (*self.sources, *(arm.name for arm in self.arms))
+
+    def condition(self, name: str | None) -> Condition | None:
+        """The condition called `name`, or None."""
+        return next((condition for condition in self.conditions if condition.name == name), None)
+
+
+def read_study_file(path: Path) -> StudyFile:
+    """Read and check one file. Raises StudyFileError."""
+    try:
+        values = tomllib.loads(path.read_text(encoding="utf-8-sig"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise StudyFileError(f"{path} is not valid TOML: {error}. Mend that line.") from None
+    except OSError as error:
+        raise StudyFileError(f"{path} cannot be read ({error.strerror}). Check the path.") from None
+    return parse_study(values, str(path))
+
+
+def parse_study(values: Mapping[str, Any], where: str) -> StudyFile:
+    """A study from its file's values; `where` is named in errors. Raises StudyFileError."""
+    try:
+        return StudyFile.model_validate(dict(values))
+    except ValidationError as error:
+        raise StudyFileError(f"{where}: {_sentence(error)}") from None
+
+
+def study_of(record: StudyRecord) -> StudyFile:
+    """The file of a stored study."""
+    return parse_study(record.definition, f"study {record.id}")
+
+
+def definition_of(study: StudyFile) -> tuple[dict[str, Any], str]:
+    """The study as JSON values for the database, and the sha256 of their canonical JSON."""
+    values = study.model_dump(mode="json")
+    text = json.dumps(values, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+    return values, hashlib.sha256(text.encode("utf-8")).hexdigest()
+
+
+def record_of(study: StudyFile, known: StudyRecord | None) -> StudyRecord:
+    """The study as it is stored, `known` being how it is stored now. Without a seed of its own it keeps the one of
+    chance that it was given the first time."""
+    if not study.seed:
+        study = study.model_copy(update={"seed": study_of(known).seed if known else secrets.token_hex(16)})
+    definition, digest = definition_of(study)
+    return StudyRecord(study.id, study.kind, definition, digest, known.created_at if known else datetime.now(UTC))
+
+
+def _sentence(error: ValidationError) -> str:
+    found = error.errors(include_url=False)
+    # A misspelt key first: it is also why the right one is missing.
+    first = next((one for one in found if one["type"] == "extra_forbidden"), found[0])
+    place = ".".join(str(part + 1 if isinstance(part, int) else part) for part in first["loc"])
+    if first["type"] == "extra_forbidden":
+        key = str(first["loc"][-1])
+        models: dict[str, type[BaseModel]] = {"arms": Arm, "conditions": Condition}
+        known = models.get(str(first["loc"][0]), StudyFile) if len(first["loc"]) > 1 else StudyFile
+        return f'unknown key "{place}".{_nearest(key, known.model_fields)}'
+    message = str(first["msg"]).removeprefix("Value error, ")
+    return f"{place}: {message}." if place else f"{message}."
+
+
+def _nearest(name: str, names: Any) -> str:
+    match = closest(name, names)
+    return f" Did you mean {match}?" if match else f" There are: {', '.join(names)}."

@@ -1,0 +1,1 @@
+"""The server around the chat page: requests, pages, the JSON API, health and logs."""

@@ -1,0 +1,81 @@
+"""How the server is, kept in memory so that `/health` answers at once, however busy the database or the model is."""
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from heard.chat_app.conversation.services import Services
+from heard.chat_app.page.prompt_watch import prompts_state
+from heard.chat_app.safety import crisis_check
+from heard.chat_app.web.logs import kind_and_place
+from heard.db.errors import StoreError
+
+CHECK_SECONDS = 5.0
+"""Between two looks at the database."""
+FIRST_PAGE_SECONDS = 3.0
+"""How long the engine waits with its loading, which holds up everything else for a second, so that the first page comes
+before it. A message that is sent sooner starts it by itself."""
+NOBODY = "00000000-0000-0000-0000-000000000000"
+
+log = logging.getLogger(__name__)
+
+
+class Health:
+    """State of model, database and scorer; makes ready in the background what the first message needs, so that pages
+    work meanwhile."""
+
+    def __init__(self, services: Services) -> None:
+        self._services = services
+        self._model = "starting"
+        self._database = "ok"  # it has just been migrated
+
+    def state(self) -> dict[str, str]:
+        """`status` is "ok", "starting" (the model still loads) or "degraded"; the others say which part.
+
+        `prompts` is "ok", "kept" (an edit is broken, so the last good version is in use) or "waiting" (edits wait for a
+        restart, because a live study runs); the chat works all the same. `resting` is there while servers of models are
+        left alone, and names the models (in blind mode their number).
+        """
+        parts = {"model": self._model, "database": self._database, "scorer": "ready"}
+        failed = "failed" in parts.values()
+        status = "degraded" if failed else "starting" if self._model == "starting" else "ok"
+        return {"status": status, **parts, "prompts": prompts_state(self._services), **self._resting()}
+
+    def _resting(self) -> dict[str, str]:
+        names = self._services.models.resting
+        if not names:
+            return {}
+        # Anybody may look here, and in blind mode the names are what people must not learn.
+        return {"resting": ", ".join(names) if self._services.blind is None else str(len(names))}
+
+    @asynccontextmanager
+    async def watching(self) -> AsyncIterator[None]:
+        """Start the engine and look at the database from time to time, while the server runs."""
+        tasks = [asyncio.create_task(self._start_engine()), asyncio.create_task(self._watch_database())]
+        try:
+            yield
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _start_engine(self) -> None:
+        await asyncio.sleep(FIRST_PAGE_SECONDS)
+        await asyncio.to_thread(crisis_check.checker)  # else the first message or vote waits for its lexicons
+        try:
+            await self._services.engine.start()
+        except Exception as error:  # noqa: BLE001 - a task's boundary: other models still work, and /health tells it
+            self._model = "failed"
+            log.error("The embedded model did not start: %s", kind_and_place(type(error), error.__traceback__))
+        else:
+            self._model = "ready"
+
+    async def _watch_database(self) -> None:
+        while True:
+            try:
+                await self._services.store.participant(NOBODY)
+                self._database = "ok"
+            except StoreError:
+                self._database = "failed"
+            await asyncio.sleep(CHECK_SECONDS)

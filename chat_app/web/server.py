@@ -1,0 +1,246 @@
+"""The FastAPI parent: our pages and JSON routes, and Chainlit mounted at `/chat` behind the consent gate."""
+
+import base64
+import hashlib
+import os
+import re
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import Response
+from fastapi.staticfiles import StaticFiles
+from starlette.exceptions import HTTPException
+from starlette.middleware.trustedhost import TrustedHostMiddleware
+
+from heard.chat_app.common.identity import Identity
+from heard.chat_app.common.notice import HERE, notice
+from heard.chat_app.common.settings import Settings
+from heard.chat_app.conversation.running_turns import Hub
+from heard.chat_app.conversation.services import Services
+from heard.chat_app.page.runtime import Runtime, install
+from heard.chat_app.web.api import api_routes
+from heard.chat_app.web.gate import ConsentGate, Doorkeeper, Shield, Tokens, answer
+from heard.chat_app.web.health import Health
+from heard.chat_app.web.pages.results_routes import results_routes
+from heard.chat_app.web.pages.routes import OpenChats, page_routes
+from heard.chat_app.web.pages.scorer_routes import scorer_routes
+from heard.chat_app.web.pages.survey_routes import TURNS_AWAY, survey_routes, turned_away
+from heard.chat_app.web.score_queue import ScoreLine
+from heard.chat_app.web.vote_routes import vote_routes
+from heard.db.errors import StoreError
+
+ROOT = Path(__file__).parents[2]
+"""Folder with `.chainlit/` and `public/`."""
+TARGET = Path(__file__).parents[1] / "page" / "app.py"
+LOOPBACK_NAMES = ("127.0.0.1", "localhost", "::1", "[::1]")
+EVERY_ADDRESS = ("0.0.0.0", "::")
+
+
+def create_app(settings: Settings, services: Services) -> FastAPI:
+    """The whole program for one process: pages, JSON routes and chat.
+
+    Chainlit keeps its state in modules, so a process can hold one such app. Raises IdentityError when the cookie
+    secret cannot be read or made.
+    """
+    identity = Identity.load(settings.data_dir)
+    os.environ["CHAINLIT_APP_ROOT"] = str(ROOT)
+    os.environ["TRACELOOP_TELEMETRY"] = "false"  # Chainlit loads that library; nothing here may call out
+    os.environ["CHAINLIT_AUTH_SECRET"] = identity.chat_secret()
+    runtime = Runtime(services, identity)
+    install(runtime)
+    chat = Chat(ChatSessions(runtime.hub), runtime.aclose, ChatTokens(), writing=lambda: runtime.hub.writing)
+    app = create_parent(settings, services, identity, chat)
+    chat.policy = mount_chat(app)
+    return app
+
+
+@dataclass(slots=True)
+class Chat:
+    """What the parent needs to know about the chat that is mounted in it."""
+
+    sessions: OpenChats
+    aclose: Callable[[], Awaitable[None]]
+    """Called at shutdown, before the services close."""
+    tokens: Tokens
+    policy: str = "default-src 'none'"
+    """Content-Security-Policy of the chat's page."""
+    writing: Callable[[], bool] = lambda: False
+    """Whether a reply is being written or scored."""
+
+
+def create_parent(settings: Settings, services: Services, identity: Identity, chat: Chat) -> FastAPI:
+    """Everything but the chat itself: routes, fault answers and the gate that will stand before the chat."""
+    health = Health(services)
+
+    @asynccontextmanager
+    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        async with health.watching():
+            try:
+                yield
+            finally:
+                await chat.aclose()
+
+    app = FastAPI(title="heard", lifespan=lifespan, docs_url=None, redoc_url=None, openapi_url=None)
+    may_chat = consent_check(services)
+    app.include_router(page_routes(services, identity, chat.sessions))
+    line = ScoreLine(services, chat.writing)
+    app.include_router(scorer_routes(services, identity, may_chat, line))
+    app.include_router(survey_routes(services, identity))
+    app.include_router(api_routes(services, health.state, line))
+    app.include_router(vote_routes(services, identity))
+    app.include_router(results_routes(services, identity))
+    app.mount("/static", StaticFiles(directory=HERE / "static"))
+    app.add_exception_handler(HTTPException, _on_http)
+    app.add_exception_handler(RequestValidationError, _on_bad_form)
+    app.add_exception_handler(StoreError, _on_store)
+    for kind in TURNS_AWAY:
+        app.add_exception_handler(kind, turned_away)
+
+    # The last added is the outermost.
+    app.add_middleware(ConsentGate, identity=identity, may_chat=may_chat, tokens=chat.tokens)
+    app.add_middleware(Doorkeeper)
+    app.add_middleware(TrustedHostMiddleware, allowed_hosts=trusted_hosts(settings), www_redirect=False)
+    app.add_middleware(Shield, chat_policy=lambda: chat.policy, secure_cookies=settings.secure_cookies)
+    return app
+
+
+def trusted_hosts(settings: Settings) -> list[str]:
+    """Names that a request may call this server by. All others are refused, against DNS rebinding."""
+    named = (settings.host, settings.public_host)
+    return [*LOOPBACK_NAMES, *(name for name in named if name not in ("", *EVERY_ADDRESS))]
+
+
+def consent_check(services: Services) -> Callable[[str], Awaitable[bool]]:
+    """Whether a participant's newest answer allows the chat under the notice in force."""
+    version = notice(services.settings.persona_word).version
+
+    async def may_chat(participant_id: str) -> bool:
+        stored = await services.store.latest_consent(participant_id)
+        return stored is not None and stored.chat and stored.version == version
+
+    return may_chat
+
+
+def mount_chat(app: FastAPI) -> str:
+    """Mount Chainlit at `/chat` and return the Content-Security-Policy that fits its page."""
+    leave_out_telemetry()
+    from chainlit.utils import mount_chainlit
+
+    mount_chainlit(app=app, target=str(TARGET), path="/chat")
+    import chainlit.server
+
+    original: Callable[[str], str] = chainlit.server.get_html_template
+
+    def without_foreign_hosts(root_path: str) -> str:
+        return clean_page(original(root_path))
+
+    chainlit.server.get_html_template = without_foreign_hosts
+    return policy_for(without_foreign_hosts("/chat"))
+
+
+def leave_out_telemetry() -> None:
+    """Keep the telemetry kit out that Chainlit's optional Literal AI client would load.
+
+    It is never used here, could send data away, and costs two seconds and some 60 MB at every start (pandas included).
+    """
+    kit = ModuleType("traceloop.sdk")
+    kit.Traceloop = None  # type: ignore[attr-defined]
+    for name, module in (("traceloop", ModuleType("traceloop")), ("traceloop.sdk", kit)):
+        sys.modules.setdefault(name, module)
+
+
+def clean_page(html: str) -> str:
+    """Chainlit's page without fonts, style sheets and pictures of other hosts.
+
+    The policy would block them anyway; taking them out keeps the browser's console free of errors and the page fast.
+    """
+    html = re.sub(r"<link\b[^>]*\bhref=\"https?://[^>]*>", "", html)
+    return re.sub(r"<meta property=\"og:(?:image|url)\"[^>]*>", "", html)
+
+
+def policy_for(html: str) -> str:
+    """The policy of the chat's page: own host only, its inline scripts by hash.
+
+    `unsafe-eval` is needed because Chainlit compiles the elements of `public/elements/` in the browser, and inline
+    styles because its component library sets them.
+    """
+    scripts = re.findall(r"<script>(.*?)</script>", html, flags=re.DOTALL)
+    hashes = " ".join(
+        f"'sha256-{base64.b64encode(hashlib.sha256(script.encode('utf-8')).digest()).decode('ascii')}'"
+        for script in scripts
+    )
+    return (
+        f"default-src 'self'; script-src 'self' 'unsafe-eval' {hashes}; style-src 'self' 'unsafe-inline'; "
+        "img-src 'self' data: blob:; font-src 'self' data:; connect-src 'self'; worker-src 'self' blob:; "
+        "object-src 'none'; frame-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+    )
+
+
+class ChatTokens:
+    """Chainlit's login tokens (JWT, HS256, with the secret that `create_app` derives)."""
+
+    def owner(self, token: str) -> str | None:
+        """The participant in a token, or None when it is not valid."""
+        from chainlit.auth.jwt import decode_jwt
+        from jwt import InvalidTokenError
+
+        try:
+            return decode_jwt(token).identifier
+        except (InvalidTokenError, KeyError, TypeError):
+            return None
+
+    def make(self, participant_id: str) -> str:
+        """A token for a participant, valid for Chainlit's `user_session_timeout`."""
+        from chainlit.auth.jwt import create_jwt
+        from chainlit.user import User
+
+        return create_jwt(User(identifier=participant_id, display_name="You"))
+
+
+class ChatSessions:
+    """The open chats: their turns run in our hub, their pages hang on Chainlit's sockets."""
+
+    def __init__(self, hub: Hub) -> None:
+        self._hub = hub
+
+    async def stop(self, participant_id: str) -> None:
+        """Stop a participant's running replies, and return when what had arrived is stored."""
+        await self._hub.stop_participant(participant_id)
+
+    async def dismiss(self, participant_id: str) -> None:
+        """Tell a participant's pages to load anew, and forget their sessions without another write."""
+        from chainlit.server import sio
+        from chainlit.session import ws_sessions_id
+
+        for session in [s for s in ws_sessions_id.values() if s.user and s.user.identifier == participant_id]:
+            # Chainlit would write the thread once more when a session with a conversation disconnects.
+            session.has_first_interaction = False
+            session.to_clear = True
+            await sio.emit("reload", {}, to=session.socket_id)
+            await sio.disconnect(session.socket_id)
+            ws_sessions_id.pop(session.id, None)
+
+
+async def _on_http(request: Request, error: Exception) -> Response:
+    status = error.status_code if isinstance(error, HTTPException) else 500
+    if status == 404:
+        return answer(request.scope, 404, "Not here", "There is no page at this address.")
+    if status == 413:
+        return answer(request.scope, 413, "Too much at once", "The request is too large. Send a shorter text.")
+    if status == 405:
+        return answer(request.scope, 405, "Not like this", "This address does not take that kind of request.")
+    return answer(request.scope, status, "Not possible", "This request could not be read. Go back and try again.")
+
+
+async def _on_bad_form(request: Request, _: Exception) -> Response:
+    return answer(request.scope, 422, "Not readable", "The form could not be read. Go back and fill it in again.")
+
+
+async def _on_store(request: Request, error: Exception) -> Response:
+    return answer(request.scope, 503, "The database does not answer", str(error))

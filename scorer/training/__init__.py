@@ -1,0 +1,1 @@
+"""Training of heads: label sources, features, fitting, and the founding study's own protocol."""

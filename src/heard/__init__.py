@@ -1,0 +1,27 @@
+"""heard: an empathetic chat whose every reply is scored live for empathy and judged blind by people.
+
+    from heard import EmpathyRunnable, Scorer
+
+The parts are `heard.chat_app`, `heard.scorer`, `heard.prompts` and `heard.db`; in a checkout they are the folders of
+these names. What this package offers directly is imported when it is first asked for, so `import heard` costs nothing
+and takes none of the chat along.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from heard.chat_app.integrations.langchain_runnable import EmpathyRunnable
+    from heard.scorer.score import Scorer
+
+__all__ = ["EmpathyRunnable", "Scorer"]
+
+_PLACES = {"EmpathyRunnable": "heard.chat_app.integrations.langchain_runnable", "Scorer": "heard.scorer.score"}
+
+
+def __getattr__(name: str) -> Any:
+    """Import what `__all__` names at its first use (PEP 562)."""
+    if name not in _PLACES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    import importlib
+
+    return getattr(importlib.import_module(_PLACES[name]), name)

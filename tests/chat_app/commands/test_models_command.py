@@ -1,0 +1,113 @@
+"""`heard models`, as a person runs it; what streams, in a process of its own."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from heard.chat_app.commands.models import QUESTION
+from heard.chat_app.models.providers import PROVIDERS
+from tests import servers
+from tests.commands import Done, heard
+from tests.servers import ScriptedServer
+from tests.wires import WIRES, Wire
+
+ROOT = Path(__file__).parents[3]
+MAIN = "from heard.chat_app.cli import main; main()"
+
+
+def process(folder: Path, code: str, *arguments: str) -> "subprocess.CompletedProcess[str]":
+    """`heard models ...` as a process of its own, by a program that ends in MAIN."""
+    return subprocess.run(
+        [sys.executable, "-c", code, "models", *arguments],
+        cwd=folder,
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+
+def models(folder: Path, *arguments: str, **environment: str) -> Done:
+    """Run `heard models ...` in `folder`."""
+    return heard("models", *arguments, folder=folder, **environment)
+
+
+def test_list_shows_what_is_missing(tmp_path: Path) -> None:
+    (tmp_path / "models.toml").write_text('qwen = { provider = "openai", model = "q", key_env = "QWEN_KEY" }')
+    done = models(tmp_path, "list", HEARD_CACHE_DIR=str(tmp_path / "cache"))
+    assert done.status == 0, done.stderr
+    smollm2, echo, qwen = done.stdout.splitlines()
+    assert "needs `heard models fetch`" in smollm2
+    assert "(default)" in smollm2
+    assert "ready" in echo
+    assert "needs its key in QWEN_KEY" in qwen
+    done = models(tmp_path, "list", HEARD_CACHE_DIR=str(tmp_path / "cache"), QWEN_KEY="k")
+    assert "ready" in done.stdout.splitlines()[2]
+
+
+@pytest.mark.parametrize("provider", ["anthropic", "google", "ollama", "transformers"])
+def test_a_missing_extra_is_one_line(tmp_path: Path, provider: str) -> None:
+    """In a process whose import system finds no such library."""
+    address = 'base_url = "http://127.0.0.1:9", ' if PROVIDERS[provider].served else ""
+    (tmp_path / "models.toml").write_text(f'mine = {{ provider = "{provider}", model = "m", {address}label = "Mine" }}')
+    code = (
+        "import sys, importlib.machinery as m; find = m.PathFinder.find_spec\n"
+        f"hidden = {PROVIDERS[provider].module!r}\n"
+        "m.PathFinder.find_spec = classmethod(lambda c, n, *a: None if n == hidden else find(n, *a))\n"
+        f"{MAIN}"
+    )
+    for arguments, status in (("list",), 0), (("try", "mine", "Hi"), 2):
+        done = process(tmp_path, code, *arguments)
+        assert done.returncode == status, done.stderr
+        assert f'pip install "heard[{PROVIDERS[provider].extra}]"' in (done.stderr or done.stdout)
+        assert (done.stderr or "\n").count("\n") == 1
+
+
+@pytest.mark.parametrize("wire", WIRES.values(), ids=WIRES)
+def test_try_asks_a_model_of_every_provider(tmp_path: Path, wire: Wire) -> None:
+    with wire.server() as server:
+        (tmp_path / "models.toml").write_text(
+            f'mine = {{ provider = "{wire.provider}", model = "scripted", base_url = "{server.base_url}" }}'
+        )
+        assert f"mine     {wire.provider:<12}  ready" in models(tmp_path, "list").stdout
+        done = models(tmp_path, "try", "mine", "Hi")
+    assert (done.status, done.stdout) == (0, "That sounds hard.\n")
+    assert "7 tokens read, 3 written." in done.stderr
+    assert wire.said(server.requests[0]) == [("user", "Hi")]
+
+
+@pytest.mark.parametrize("arguments", [("list",), ("try", "echo", "Hi")])
+def test_a_bad_file_is_one_sentence(tmp_path: Path, arguments: tuple[str, ...]) -> None:
+    (tmp_path / "models.toml").write_text('qwen = { provider = "openai", modle = "q" }')
+    assert 'unknown key "modle". Did you mean model?' in models(tmp_path, *arguments).sentence
+
+
+def test_try_streams_to_standard_output(tmp_path: Path) -> None:
+    done = process(tmp_path, MAIN, "try", "echo", "the sea")
+    assert done.stdout == "I hear you say: the sea\n"
+    assert "First token after" in done.stderr
+
+
+def test_try_has_a_question_of_its_own(tmp_path: Path) -> None:
+    done = models(tmp_path, "try", "echo")
+    assert (done.status, done.stdout) == (0, f"I hear you say: {QUESTION}\n")
+    assert QUESTION in models(tmp_path, "try", "--help").stdout
+
+
+def test_try_with_a_wrong_name_or_no_text(tmp_path: Path) -> None:
+    assert 'No model "smolm2". Did you mean smollm2?' in models(tmp_path, "try", "smolm2", "Hi").sentence
+    assert "The text is empty" in models(tmp_path, "try", "echo", " ").sentence
+
+
+def test_try_tells_a_servers_fault_in_one_sentence(tmp_path: Path) -> None:
+    with ScriptedServer(servers.refusal(401, "zebra")) as server:
+        entry = f'provider = "openai", model = "m", base_url = "{server.base_url}", key_env = "MY_KEY"'
+        (tmp_path / "models.toml").write_text(f"mine = {{ {entry} }}")
+        said = models(tmp_path, "try", "mine", "Hi", MY_KEY="sk-secret").sentence
+        assert "refused the key. Check the key in the environment variable MY_KEY" in said
+        assert "zebra" not in said
+        assert "sk-secret" not in said

@@ -1,0 +1,69 @@
+"""`heard results` on a database in a fresh folder."""
+
+import asyncio
+import json
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from heard.db.engine import create_engine, upgrade
+from tests.commands import Done, heard
+from tests.voters import Cast, put
+
+NAMES = ("ann & co", "[bold]ben", "人間")
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("HEARD_DATA_DIR", raising=False)
+    monkeypatch.delenv("HEARD_DATABASE_URL", raising=False)
+    return tmp_path
+
+
+def run(*arguments: str) -> Done:
+    return heard("results", *arguments)
+
+
+def fill(casts: list[Cast]) -> None:
+    async def work() -> None:
+        url = "sqlite+aiosqlite:///var/heard.db"
+        await upgrade(url)
+        engine = create_engine(url)
+        await put(engine, casts)
+        await engine.dispose()
+
+    asyncio.run(work())
+
+
+VOTES = [Cast(n, NAMES[n % 3 :] + NAMES[: n % 3], most=1 + n % 2, least=3, condition="x") for n in range(12)]
+
+
+def test_tables_json_and_pictures_say_the_same(folder: Path) -> None:
+    fill([*VOTES, Cast(1, NAMES, most=1, least=2, leaks=(1,), item=2)])
+    shown = run("warm")
+    assert shown.status == 0, shown.stderr
+    for words in (*NAMES, "50.0%", "All rows", "An answer on the ballot gave its"):
+        assert words in shown.stdout
+    read = json.loads(run("warm", "--json", "--pictures", "figures").stdout.split("\nPictures")[0])
+    assert (read["counted"]["rows"], read["counted"]["kept"], read["counted"]["leaks"]) == (13, 12, 1)
+    assert sum(one["most"]["count"] for one in read["shares"]) == 12
+    assert json.loads(run("warm", "--json", "--with-leaks").stdout)["counted"]["kept"] == 13
+    for name in ("most-least.svg", "strengths.svg"):
+        drawing = ElementTree.parse(folder / "figures" / name)
+        texts = "".join(drawing.getroot().itertext())
+        assert all(one in texts for one in NAMES)
+
+
+def test_faults_are_sentences(folder: Path) -> None:
+    for arguments, words in (
+        (["warm"], "no study in this database yet"),
+        (["wram"], "Did you mean warm?"),
+        (["warm", "--condition", "y"], "There are: x."),
+        (["warm", "--pictures", "file/below"], "Cannot write the pictures"),
+    ):
+        assert words in run(*arguments).sentence
+        if words.startswith("no study"):
+            fill(VOTES)
+            (folder / "file").write_text("")

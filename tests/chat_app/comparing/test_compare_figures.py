@@ -1,0 +1,190 @@
+"""The figures of a comparison, worked by hand, and the files that they are written to."""
+
+import csv
+import io
+import re
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from scipy.stats import wilcoxon  # type: ignore[import-untyped]
+
+from heard.chat_app.comparing.answers import Answer
+from heard.chat_app.comparing.figures import Difference, differences, holm, mean
+from heard.chat_app.comparing.policy_figures import figures_of, policies_csv, policy_grids
+from heard.chat_app.comparing.radar import ChartsMissing, draw
+from heard.chat_app.comparing.tables import RESULTS, SUMMARY, grids, radar_means, results_csv, summary_csv
+from heard.db.records import DraftRecord, DraftStatus, StepRecord
+from tests.chat_app.conversation.test_rewriting import draft
+
+STEP = StepRecord("critique", "Warmer.", "0" * 64, "m", 160, 0.1, 0.5, 10, 5)
+
+
+def answer(question: int, strategy: str, empathy: float | None, model: str = "m", **fields: object) -> Answer:
+    """One answer with one draft that took 2 seconds and 30 + 12 tokens."""
+    kept = replace(
+        draft(empathy, "=That is a lot."), kept=True, total_seconds=2.0, prompt_tokens=30, completion_tokens=12
+    )
+    whole = Answer((str(question), model, "listener", strategy, "never"), "What now?", "complete", (kept,))
+    return replace(whole, **fields)  # type: ignore[arg-type]
+
+
+def failed(question: int, strategy: str) -> Answer:
+    return answer(question, strategy, None, status="failed", drafts=(), error="busy")
+
+
+def of(found: list[Difference], strategy: str, model: str = "m", measure: str = "empathy") -> Difference:
+    (one,) = [d for d in found if (d.strategy, d.model, d.measure) == (strategy, model, measure)]
+    return one
+
+
+def table(text: str) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(text)))
+
+
+def test_holms_correction_by_hand() -> None:
+    assert holm([0.01, 0.04, 0.03]) == pytest.approx([0.03, 0.06, 0.06])
+    assert holm([0.9, 0.8]) == [1.0, 1.0]
+    assert holm([]) == []
+
+
+def test_a_mean_lies_in_its_interval_and_one_value_has_none() -> None:
+    found = mean([1.0, 2.0, 3.0, 2.0])
+    assert (found.n, found.value) == (4, 2.0)
+    assert found.low is not None
+    assert found.high is not None
+    assert 1.0 <= found.low < 2.0 < found.high <= 3.0
+    assert mean([1.0, 2.0, 3.0, 2.0]) == found, "the same answers give the same interval"
+    assert (mean([1.5]).value, mean([1.5]).low) == (1.5, None)
+    assert (mean([]).n, mean([]).value) == (0, None)
+
+
+def test_a_strategy_is_held_against_plain_on_the_questions_that_both_have() -> None:
+    gains = [0.1, 0.2, 0.3, 0.4, 0.5, -0.05]
+    answers = [answer(n, "plain", 1.5) for n in range(9)]
+    answers += [answer(n, "definition", 1.5 + gain) for n, gain in enumerate(gains)]
+    answers += [answer(6, "definition", None), failed(7, "definition")]
+    one = of(differences(answers), "definition")
+    assert one.by.n == 6
+    assert one.by.value == pytest.approx(sum(gains) / 6)
+    assert one.p == pytest.approx(wilcoxon(gains).pvalue)
+    assert one.p == one.p_holm, "one strategy alone needs no correction"
+
+
+def test_p_values_are_corrected_over_the_strategies() -> None:
+    answers = [answer(n, "plain", 1.5) for n in range(8)]
+    answers += [answer(n, "up", 1.6 + n / 100) for n in range(8)]
+    answers += [answer(n, "same", 1.5) for n in range(8)]
+    answers += [answer(n, "noise", 1.5 + (n % 2 - 0.5 + n / 100) / 10) for n in range(8)]
+    found = differences(answers)
+    up, same, noise = (of(found, name) for name in ("up", "same", "noise"))
+    assert (same.p, same.p_holm, same.by.value) == (None, None, 0.0)
+    assert up.p is not None
+    assert noise.p is not None
+    assert [up.p_holm, noise.p_holm] == pytest.approx(holm([up.p, noise.p]))
+
+
+def test_over_all_models_a_question_counts_once() -> None:
+    answers = [answer(n, "plain", 1.5, model) for n in range(4) for model in ("a", "b")]
+    answers += [answer(n, "up", 1.7, "a") for n in range(4)] + [answer(n, "up", 1.9, "b") for n in range(4)]
+    over_all = of(differences(answers), "up", "all")
+    assert (over_all.by.n, over_all.by.value) == (4, pytest.approx(0.3))
+    assert [d.model for d in differences(answers[:0])] == []
+    assert "all" not in {d.model for d in differences([a for a in answers if a.key[1] == "a"])}
+
+
+def test_without_plain_there_is_nothing_to_hold_against() -> None:
+    assert differences([answer(1, "definition", 2.0)]) == []
+
+
+def test_the_files_have_every_answer_and_run_nothing_in_a_spreadsheet() -> None:
+    gone = answer(3, "plain", None, status="missing", drafts=())
+    answers = [answer(1, "plain", 1.5), answer(2, "plain", None), gone, failed(4, "plain"), answer(1, "up", 2.0)]
+    rows = table(results_csv(answers))
+    assert list(rows[0]) == list(RESULTS)
+    assert [row["status"] for row in rows] == ["complete", "complete", "missing", "failed", "complete"]
+    assert [row["empathy"] for row in rows] == ["1.5000", "", "", "", "2.0000"]
+    assert (rows[0]["text"], rows[0]["prompt_tokens"], rows[0]["seconds"], rows[0]["cut"]) == (
+        "'=That is a lot.", "30", "2.0000", "no",
+    )  # fmt: skip
+    assert rows[3]["error"] == "busy"
+    found = differences(answers)
+    summary = table(summary_csv(answers, found))
+    assert list(summary[0]) == list(SUMMARY)
+    values = {(row["part"], row["strategy"], row["measure"]): row["value"] for row in summary}
+    assert values["score", "plain", "empathy"] == "1.5000"
+    assert values["cost", "plain", "prompt_tokens"] == "60.0000"
+    assert values["answers", "plain", "failed_busy"] == values["answers", "plain", "missing"] == "1"
+    assert values["answers", "plain", "not_scored"] == "1"
+    assert values["against plain", "up", "empathy"] == "0.5000"
+    text = "\n".join(grid.markdown() for grid in grids(answers, found))
+    assert "| up | 1 of 1 |" in text
+    assert "1 busy" in text
+    assert "model m, persona listener" in text
+
+
+def test_radars_of_every_source_that_has_scores(tmp_path: Path) -> None:
+    answers = [answer(1, "plain", 1.5), answer(1, "cost$a$", 2.5), failed(1, "broken")]
+    paths = draw(radar_means(answers), tmp_path)
+    assert paths[0].read_bytes().startswith(b"\x89PNG")
+    drawing = paths[1].read_text(encoding="utf-8")
+    for words in ("m / listener / plain", "cost$a$", "Cognitive", "Emotional", "Behavioral", "Empathy"):
+        assert words in re.sub(r"\\", "", drawing)
+    assert "broken" not in drawing
+    draw(radar_means(answers), tmp_path)
+    assert paths[1].read_text(encoding="utf-8") == drawing, "the same figures give the same file"
+
+
+def test_without_matplotlib_one_line_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in [name for name in sys.modules if name.split(".")[0] == "matplotlib"]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(ChartsMissing, match=r"heard\[charts\]"):
+        draw({}, tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+# Policies
+
+
+def several(question: int, *empathies: float | None, broken: bool = False, policy: str = "p") -> Answer:
+    drafts: list[DraftRecord] = []
+    best = max(range(len(empathies)), key=lambda place: empathies[place] or 0)
+    for place, empathy in enumerate(empathies):
+        one = replace(draft(empathy), kept=place == best, total_seconds=1.0, prompt_tokens=10, completion_tokens=10)
+        drafts.append(replace(one, steps=(STEP,)) if place else one)
+    if broken:
+        drafts.append(replace(draft(None), status=DraftStatus.BROKEN, score=None, total_seconds=1.0))
+    return Answer((str(question), "m", "listener", "plain", policy), "What now?", "complete", tuple(drafts))
+
+
+def test_what_a_policy_brings_and_costs_by_hand() -> None:
+    answers = [several(1, 1.5, 2.0), several(2, 2.0, 1.5), several(3, 2.5), several(4, 1.0, broken=True)]
+    answers += [several(5, None, 2.0), failed(6, "plain")]
+    found = figures_of("p", answers)
+    assert (found.answers, found.failed, found.missing, found.unscored, found.drafts, found.broken) == (
+        5,
+        1,
+        0,
+        1,
+        9,
+        1,
+    )
+    assert found.first["empathy"].value == pytest.approx((1.5 + 2.0 + 2.5 + 1.0) / 4)
+    assert found.kept["empathy"].value == pytest.approx((2.0 + 2.0 + 2.5 + 1.0) / 4)
+    assert found.gain["empathy"].value == pytest.approx(0.125)
+    assert (found.improved.count, found.improved.of) == (1, 4)
+    assert found.extra_seconds == pytest.approx((1.5 + 1.5 + 0 + 1 + 1.5) / 5)
+    assert found.times_seconds == pytest.approx((5 + 5.5) / 5)
+    assert found.extra_tokens == pytest.approx(3 * 35 / 5)
+    assert found.times_tokens == pytest.approx((100 + 105) / 100)
+    values = {row["measure"]: row["value"] for row in table(policies_csv([found]))}
+    assert (values["gain_empathy"], values["drafts"], values["improved"]) == ("0.1250", "9", "0.2500")
+    assert "+0.12" in policy_grids([found])[0].markdown()
+
+
+def test_a_policy_without_answers_has_no_figures_and_no_zero() -> None:
+    found = figures_of("p", [failed(1, "plain")])
+    assert (found.extra_seconds, found.times_tokens, found.first["empathy"].value, found.improved.share) == (None,) * 4
+    assert "none" in "\n".join(grid.markdown() for grid in policy_grids([found]))

@@ -1,0 +1,143 @@
+"""Whole turns and a study's answers under each kind of policy, on the real store and a server that plays the model."""
+
+import json
+import uuid
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from heard.chat_app.common.settings import Settings, SettingsError
+from heard.chat_app.conversation.events import DraftStarted, Finished, Scored
+from heard.chat_app.conversation.services import open_services
+from heard.chat_app.models.downloads import Weights
+from heard.chat_app.studies.study_answers import write_answer
+from heard.chat_app.studies.study_file import StudyFile, parse_study
+from heard.db.study_records import AnswerRecord, AnswerStatus
+from tests.chat_app.conversation.test_turn import COLD, PERSON, QUESTION, WARM, World
+from tests.servers import Script, ScriptedServer, cut, refusal, reply
+
+CRITIQUE = "Warmth: it does not show that anybody cares. SECRET-OF-THE-CRITIC"
+
+
+@asynccontextmanager
+async def turns(folder: Path, weights: Weights, policy: str, *scripts: Script) -> AsyncIterator[World]:
+    """A world in which the switch turns on `policy`."""
+    with ScriptedServer(*scripts) as server:
+        models = folder / "models.toml"
+        models.write_text(f'scripted = {{ provider = "openai", model = "m", base_url = "{server.base_url}" }}\n')
+        settings = Settings(data_dir=folder, models_file=models, improve_policy=policy)
+        async with open_services(settings, weights) as services:
+            await services.store.ensure_participant(PERSON)
+            yield World(services, server)
+
+
+def asked_of(world: World) -> list[str]:
+    """What stood in the system message of each call."""
+    return [request["messages"][0]["content"] for request in world.server.requests]
+
+
+async def test_best_of_three_writes_three_from_one_prompt_and_keeps_the_best(tmp_path: Path, weights: Weights) -> None:
+    async with turns(tmp_path, weights, "best-of-3", reply(WARM), reply(COLD)) as world:
+        events = await world.run(world.request(auto_improve=True, threshold=1.0))
+        finished = events[-1]
+        assert isinstance(finished, Finished)
+        assert (finished.reply.kept.text, finished.reply.policy) == (WARM, "best-of-3")
+        assert world.rows("SELECT number, kept, guidance FROM draft ORDER BY number") == [
+            (1, 1, None), (2, 0, None), (3, 0, None),
+        ]  # fmt: skip
+        assert len(set(asked_of(world))) == 1
+        assert len(set(world.rows("SELECT prompt_sha256 FROM draft"))) == 1
+
+
+async def test_a_critique_guides_the_rewrite_and_is_kept_with_it_and_shown_to_nobody(
+    tmp_path: Path, weights: Weights
+) -> None:
+    scripts = (reply(COLD), reply(CRITIQUE), reply(WARM))
+    async with turns(tmp_path, weights, "critique", *scripts) as world:
+        events = await world.run(world.request(auto_improve=True))
+        assert [(event.number, event.guidance) for event in events if isinstance(event, DraftStarted)] == [
+            (1, None), (2, "critique"),
+        ]  # fmt: skip
+        assert "SECRET-OF-THE-CRITIC" not in str([event for event in events if not isinstance(event, Finished)])
+        finished = events[-1]
+        assert isinstance(finished, Finished)
+        assert finished.reply.kept.text == WARM
+        first, critic, rewrite = asked_of(world)
+        assert "Understanding" in critic
+        assert COLD in world.server.requests[1]["messages"][1]["content"]
+        assert world.server.requests[1]["max_tokens"] == 160
+        assert CRITIQUE in rewrite
+        assert COLD in rewrite
+        assert CRITIQUE not in first
+        (before, steps) = [json.loads(row[0]) for row in world.rows("SELECT steps FROM draft ORDER BY number")]
+        assert before == []
+        assert [(step["name"], step["text"], step["model"]) for step in steps] == [("critique", CRITIQUE, "scripted")]
+        assert (steps[0]["prompt_tokens"], len(steps[0]["prompt_sha256"])) == (7, 64)
+        assert world.rows("SELECT policy FROM reply") == [("critique",)]
+
+
+@pytest.mark.parametrize("fault", [refusal(400), cut("Warmth: it")])
+async def test_a_critique_that_breaks_costs_nothing(tmp_path: Path, weights: Weights, fault: Script) -> None:
+    async with turns(tmp_path, weights, "critique", reply(COLD), fault) as world:
+        request = world.request(auto_improve=True)
+        finished = (await world.run(request))[-1]
+        assert isinstance(finished, Finished)
+        assert finished.reply.kept.text == COLD
+        assert world.rows("SELECT status FROM draft") == [("complete",)]
+        assert world.outcome(request) == "answered"
+
+
+async def test_a_rewrite_that_opens_as_the_reply_before_is_the_last(tmp_path: Path, weights: Weights) -> None:
+    scripts = (reply("Get over it now, please."), reply(COLD), reply("Get over it now, and be quick."))
+    async with turns(tmp_path, weights, "below-with-stops", *scripts) as world:
+        first = world.request(auto_improve=False)
+        await world.run(first)
+        assert world.rows("SELECT policy FROM reply") == [("never",)]
+        events = await world.run(world.request(auto_improve=True, conversation_id=first.conversation_id))
+        assert sum(isinstance(event, Scored) for event in events) == 2
+        assert len(world.server.requests) == 3
+
+
+async def test_the_sliders_threshold_is_the_one_in_force(tmp_path: Path, weights: Weights) -> None:
+    async with turns(tmp_path, weights, "below-threshold", reply(WARM)) as world:
+        await world.run(world.request(auto_improve=True, threshold=1.0))
+        await world.run(world.request(auto_improve=False, threshold=3.0))
+        assert len(world.server.requests) == 2
+        await world.run(world.request(auto_improve=True, threshold=3.0))
+        assert len(world.server.requests) == 2 + 3
+        assert [row[0] for row in world.rows("SELECT policy FROM reply")].count("below-threshold") == 2
+
+
+@pytest.mark.parametrize(("improve", "drafts"), [("on", 3), ("off", 1)])
+async def test_an_answer_of_a_study_follows_the_policy_and_records_it(
+    tmp_path: Path, weights: Weights, improve: str, drafts: int
+) -> None:
+    async with turns(tmp_path, weights, "best-of-3", reply(COLD), reply(WARM)) as world:
+        study = _study(improve)
+        blank = AnswerRecord(str(uuid.uuid4()), study.id, None, "one", created_at=datetime.now(UTC))
+        answer = await write_answer(world.services, study, study.arms[0], QUESTION, (), blank)
+        assert answer.status is AnswerStatus.COMPLETE
+        assert answer.policy == ("best-of-3" if improve == "on" else "never")
+        assert len(answer.drafts) == len(world.server.requests) == drafts
+
+
+@pytest.mark.parametrize(
+    ("policy", "sentence"),
+    [("best-of-4", "Did you mean best-of-3?"), ("never", "Name a policy that writes again")],
+)
+async def test_a_policy_that_cannot_be_turned_on_is_refused_at_the_start(
+    tmp_path: Path, weights: Weights, policy: str, sentence: str
+) -> None:
+    with pytest.raises(SettingsError) as caught:
+        async with turns(tmp_path, weights, policy):
+            pass
+    assert str(caught.value).startswith("improve_policy")
+    assert sentence in str(caught.value)
+
+
+def _study(improve: str) -> StudyFile:
+    arms = [{"name": name, "persona": "listener", "model": "scripted"} for name in ("one", "two")]
+    return parse_study({"id": "s", "kind": "live", "auto_improve": improve, "arms": arms}, "test")

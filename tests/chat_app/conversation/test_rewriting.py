@@ -1,0 +1,143 @@
+"""When a further draft is written and what it is told, and the sign of a recipe."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from heard.chat_app.conversation.formulaic import formulaic, same_opening, stacked
+from heard.chat_app.conversation.rewriting import critique_guidance, drawn_anew, goes_on, guidance_of
+from heard.chat_app.models.catalogue import BUILT_IN
+from heard.db.records import DraftRecord, DraftStatus, ScoreRecord
+from heard.prompts.library import PromptLibrary
+from heard.prompts.policy_files import read_policies
+from heard.prompts.records import Policy
+from heard.scorer.training.data import project_set
+
+POLICIES = read_policies(Path("none"))
+BELOW, STOPS = POLICIES["below-threshold"], POLICIES["below-with-stops"]
+HEAPED = "I feel your pain, sadness, sorrow and fear. That is all so hard."
+
+
+def draft(empathy: float | None, text: str = "That is a lot to carry.", **components: float) -> DraftRecord:
+    """A draft that came whole, scored `empathy` in every component that is not given."""
+    score = ScoreRecord("scored", None, 2.0, 2.0, 2.0, empathy, "default", "0" * 64, "0" * 64)
+    values: Mapping[str, Any] = {name: empathy for name in ("cognitive", "emotional", "behavioral")} | components
+    return DraftRecord(
+        "d", 1, text, DraftStatus.COMPLETE, False, None, "0" * 64, "echo", {}, None, 0.0, None, None, None,
+        replace(score, **values), datetime.now(UTC),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("policy", "scores", "on"),
+    [
+        (POLICIES["never"], [1.0], False),
+        (BELOW, [1.69], True),
+        (BELOW, [1.7], False),
+        (BELOW, [None], False),
+        (BELOW, [1.5, 1.2], True),  # what a rewrite loses does not matter unless least_gain says so
+        (BELOW, [1.5, 1.2, 1.2], False),
+        (POLICIES["best-of-3"], [3.0], True),
+        (POLICIES["best-of-3"], [None, 3.0], True),
+        (POLICIES["best-of-3"], [3.0, 3.0, 3.0], False),
+        (STOPS, [1.5, 1.56], True),
+        (STOPS, [1.5, 1.54], False),
+        (STOPS, [1.5, 1.6, 1.62], False),  # gained over the best before it
+        (STOPS, [None, 1.5], False),
+        (POLICIES["critique"], [2.4], True),
+        (POLICIES["critique"], [2.5], False),
+        (POLICIES["critique"], [1.0, 1.0], False),
+    ],
+)
+def test_when_a_further_draft_is_written(policy: Policy, scores: list[float | None], on: bool) -> None:
+    openings = ("First", "Second", "Third")
+    drafts = [draft(score, f"{word}, and then the rest.") for word, score in zip(openings, scores, strict=False)]
+    assert goes_on(policy, drafts, None) == on
+
+
+@pytest.mark.parametrize(
+    ("texts", "last_reply", "on"),
+    [
+        (["I hear how long that was.", "You said it well and clearly."], None, True),
+        (["I hear how long that was.", "I hear, how LONG a day!"], None, False),
+        (["I hear how long that was.", "You said it well and clearly."], "You said it well: go on.", False),
+        (["I hear how long that was."], "I hear how long that was.", True),  # a first draft may be bettered
+        (["I hear how long that was.", HEAPED], None, False),
+    ],
+)
+def test_it_ends_when_a_rewrite_turns_formulaic(texts: list[str], last_reply: str | None, on: bool) -> None:
+    drafts = [draft(1.1 + number / 10, text) for number, text in enumerate(texts)]
+    assert goes_on(STOPS, drafts, last_reply) == on
+    assert goes_on(BELOW, drafts, last_reply), "only where the policy says so"
+
+
+def test_the_weakest_or_all_that_are_low_are_named() -> None:
+    library = PromptLibrary.load()
+    weak = draft(1.5, cognitive=1.9, emotional=1.2, behavioral=2.4)
+    one = guidance_of(BELOW, weak, library)
+    assert one is not None
+    assert (one.aim, one.text) == ("emotional", library.guidance["emotional"])
+    two = guidance_of(STOPS, weak, library)
+    assert two is not None
+    assert two.aim == "facets"
+    assert two.text == library.guidance["emotional"] + "\n" + library.guidance["cognitive"]
+    single = guidance_of(STOPS, draft(1.9, emotional=1.2, cognitive=2.1, behavioral=2.4), library)
+    assert single is not None
+    assert single.aim == "emotional"
+    assert guidance_of(POLICIES["best-of-3"], weak, library) is None
+
+
+def test_braces_in_a_models_words_stay_what_they_are() -> None:
+    told = critique_guidance(POLICIES["critique"], "my {critique} and \\1 {0}", "your {draft}")
+    assert "my {critique} and \\1 {0}" in told.text
+    assert "your {draft}" in told.text
+    assert told.aim == "critique"
+
+
+def test_each_of_n_drafts_has_a_seed_of_its_own() -> None:
+    seeded = replace(BUILT_IN["echo"], seed=7)
+    assert [drawn_anew(POLICIES["best-of-3"], seeded, number).seed for number in (1, 2, 3)] == [7, 8, 9]
+    assert drawn_anew(BELOW, seeded, 2).seed == 7
+    assert drawn_anew(POLICIES["best-of-3"], BUILT_IN["echo"], 2).seed is None
+
+
+# The sign of a recipe
+
+
+@pytest.mark.parametrize(
+    ("text", "count"),
+    [
+        ("", 0),
+        ("That sounds lonely.", 1),
+        ("Lonely, lonely, LONELY.", 1),
+        (HEAPED, 4),
+        ("Sad. " + "One more plain word follows here and so it goes on. " * 2 + "Sad, lonely.", 2),
+        ("sad " + "word " * 10 + "lonely", 2),
+        ("sad " + "word " * 11 + "lonely", 1),
+    ],
+)
+def test_stacked_words_are_counted_in_twelve_words_in_a_row(text: str, count: int) -> None:
+    assert stacked(text) == count
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        ("I'm so sorry to hear that.", "I’m so sorry, to be sure!", True),
+        ("I'm so sorry to hear that.", "I'm so sorry that it hurt.", False),
+        ("I am here", "I am here", False),
+        ("", "", False),
+    ],
+)
+def test_openings_are_four_words(one: str, other: str, same: bool) -> None:
+    assert same_opening(one, other) == same
+    assert formulaic(one, [other]) == same
+
+
+def test_replies_that_people_wrote_are_hardly_ever_called_stacked() -> None:
+    found = [example for example in project_set() if stacked(example.reply) >= 4]
+    assert 0 < len(found) < 0.01 * len(list(project_set()))

@@ -1,0 +1,120 @@
+"""The page of results: closed to everybody without the researcher's token, and the same figures as the command."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from heard.chat_app.common.identity import Identity
+from heard.chat_app.web.researcher import GUESSES, HOLDS_SECONDS, RESEARCHER_COOKIE, Researcher
+from heard.db.store import Store
+from tests.journeys.web import HERE, Web, built
+from tests.journeys.web import store as store
+from tests.voters import Cast, put
+
+TOKEN = "a-long-random-token-for-tests"
+NAMES = ("<b>ann</b>", "人間", "gpt")
+
+
+async def opened(tmp_path: Path, store: Store) -> Web:
+    casts = [Cast(n, NAMES[n % 3 :] + NAMES[: n % 3], most=1 + n % 2, least=3, condition="x") for n in range(12)]
+    await put(store.engine, casts)
+    return built(tmp_path, store, researcher_token=TOKEN)
+
+
+async def test_without_a_token_in_the_settings_there_is_no_page(tmp_path: Path, store: Store) -> None:
+    web = built(tmp_path, store)
+    async with web.client:
+        for answer in (
+            await web.client.get("/results"),
+            await web.client.get("/results/warm"),
+            await web.client.get("/results/warm/most-least.svg"),
+            await web.client.post("/results", data={"token": ""}, headers=HERE),
+        ):
+            assert answer.status_code == 404
+            assert "researcher_token" in answer.text
+            assert "set-cookie" not in answer.headers
+
+
+async def test_a_participant_never_gets_in(tmp_path: Path, store: Store) -> None:
+    web = await opened(tmp_path, store)
+    async with web.client:
+        await web.answer(research="yes")
+        own = web.client.cookies.get("heard_visitor")
+        forged = ("", own or "", "9999999999.", f"9999999999.{'0' * 64}", "x.y", "²³.x", "9" * 5000)
+        for cookie in forged:
+            headers = {"cookie": f"heard_visitor={own}; {RESEARCHER_COOKIE}={cookie}".encode()}
+            for path in ("/results", "/results/warm", "/results/nothing", "/results/warm/strengths.svg"):
+                answer = await web.client.get(path, headers=headers)
+                assert answer.status_code == 401, (cookie, path)
+                assert "warm" not in answer.text.replace("/results/warm", "")
+                assert "gpt" not in answer.text
+        assert "/results" not in (await web.client.get("/you")).text
+
+
+async def test_the_token_opens_it_once_and_for_the_path_only(tmp_path: Path, store: Store) -> None:
+    web = await opened(tmp_path, store)
+    async with web.client:
+        foreign = await web.client.post("/results", data={"token": TOKEN}, headers={"origin": "http://evil"})
+        assert foreign.status_code == 403
+        answer = await web.client.post("/results", data={"token": TOKEN}, headers=HERE)
+        assert answer.status_code == 303
+        cookie = answer.headers["set-cookie"].lower()
+        for part in ("httponly", "samesite=strict", "path=/results", f"max-age={HOLDS_SECONDS}"):
+            assert part in cookie
+        assert TOKEN not in cookie
+        assert "Who sounds warm?" in (await web.client.get("/results")).text
+        page = await web.client.get("/results/warm")
+        assert page.status_code == 200
+        assert page.headers["cache-control"] == "no-store"
+        assert "<b>ann</b>" not in page.text
+        assert "&lt;b&gt;ann&lt;/b&gt;" in page.text
+        assert "12 of 12 votes count, by 12 people" in page.text
+        assert re.search(r"<strong>50\.0%</strong>", page.text)
+        none = await web.client.get("/results/warm?condition=y&leaks=with&attention=passed")
+        assert "0 of 12 votes count" in none.text
+        picture = await web.client.get("/results/warm/most-least.svg")
+        assert picture.headers["content-type"] == "image/svg+xml"
+        assert "人間" in picture.text
+        assert "<b>" not in picture.text
+        for path in ("/results/nothing", "/results/warm/other.svg"):
+            assert (await web.client.get(path)).status_code == 404
+
+
+async def test_guesses_are_few(tmp_path: Path, store: Store) -> None:
+    web = await opened(tmp_path, store)
+    async with web.client:
+        for _ in range(GUESSES):
+            wrong = await web.client.post("/results", data={"token": "é" * 30}, headers=HERE)
+            assert wrong.status_code == 403
+        late = await web.client.post("/results", data={"token": TOKEN}, headers=HERE)
+        assert late.status_code == 429
+        assert "set-cookie" not in late.headers
+
+
+def test_a_cookie_ends_with_its_time_its_token_and_its_server(tmp_path: Path) -> None:
+    now = [1_000_000.0]
+    role = Researcher(TOKEN, Identity.load(tmp_path / "one"), clock=lambda: now[0])
+    headers = {"cookie": f"{RESEARCHER_COOKIE}={role.cookie()}"}
+    assert role.knows(headers)
+    assert not Researcher(TOKEN + "x", role.identity, clock=lambda: now[0]).knows(headers)
+    assert not Researcher(TOKEN, Identity.load(tmp_path / "two"), clock=lambda: now[0]).knows(headers)
+    assert not Researcher("", role.identity, clock=lambda: now[0]).knows(headers)
+    now[0] += HOLDS_SECONDS
+    assert not role.knows(headers)
+    for _ in range(GUESSES):
+        assert not role.opens("no")
+    assert role.held_up
+    now[0] += 301
+    assert not role.held_up
+    assert TOKEN not in repr(role)
+
+
+@pytest.mark.parametrize("token", ["short", "with a space in the middle"])
+def test_a_poor_token_is_refused_without_being_repeated(tmp_path: Path, token: str) -> None:
+    from heard.chat_app.common.settings import SettingsError, load_settings
+
+    (tmp_path / "settings.toml").write_text(f'researcher_token = "{token}"\n')
+    with pytest.raises(SettingsError, match="researcher_token") as caught:
+        load_settings(tmp_path)
+    assert token not in str(caught.value)
