@@ -1,14 +1,19 @@
-"""What a person sees, and one turn of the conversation. Read `turn.py` first, then by what you want to change:
+"""What a person sees, and one turn of the conversation. Read `conversation/turn.py` first.
 
-- a turn: `turn`, `drafts`, `records`, `services`, `settings`, `text`
-- safety: `safety` (the check and the hand-off), `safety_normalise`, `safety_unicode`, `safety_patterns`,
-  `safety_match`, `safety_measure`; the words themselves are in `prompts/safety/`
-- models: `model_files`, `llm`, `reply_stream`, `failures`, `embedded`, `engine`, `waiting_line`, `echo`, `weights`,
-  `bundles`
-- the chat page: `app` (Chainlit), `live`, `bubble`, `page`, `card`, `wording`, `choices`, `panel`, `reopen`,
-  `data_layer`, `history_rows`, `element_files`
-- the server round it: `server`, `gate`, `identity`, `api`, `health`, `logs`, `runtime`, `pages/`, `flag_table`
-- the scorer for other programs: over HTTP `score_calls`, `score_line`, `score_json`, `api_description`; in a LangChain
-  chain `runnable`; in another Chainlit app `plugin`, `card_files`; `opening` opens it for the last two
-- the command line: `cli`, `commands/`, `hints`
+A room imports only from rooms below it (tests/test_layering.py has the table). From the top down:
+
+- `cli`: the command line's entry point
+- `commands/`: one file a command of `heard`
+- `startup`: the composition root: builds the services from the settings and closes them
+- `web/`: the FastAPI server around the chat: consent gate, pages, JSON API, health and logs
+- `integrations/`: the scorer in other people's programs: LangChain Runnable, Chainlit plug-in
+- `page/`: the chat page on Chainlit: what is drawn, chosen, and drawn again from the history
+- `comparing/`: models, strategies and policies compared on a file of questions
+- `studies/`: blind studies: study files, prepared and live answers, assignment, ballots, votes, the survey
+- `conversation/`: one turn from the message to the stored reply: drafts, scores, rewriting, summaries
+- `results/`: a study's statistics
+- `export/`: a study's data as CSV and Parquet with codebook and manifest
+- `models/`: language models: catalogue, client, providers, engines, downloads
+- `safety/`: the crisis check and the hand-off; the words it looks for are in `prompts/safety/`
+- `common/`: settings, identity, texts, hints, background work: known to all rooms, knowing none
 """

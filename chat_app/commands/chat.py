@@ -77,7 +77,7 @@ async def serve(settings: "Settings", weights: "Weights", listener: socket.socke
     """Serve until a signal comes. Raises the plain faults of `open_services` and `create_app` before it serves."""
     import uvicorn
 
-    from heard.chat_app.conversation.services import open_services
+    from heard.chat_app.startup import open_live_study, open_services
     from heard.chat_app.web.server import create_app
 
     class Announcing(uvicorn.Server):
@@ -92,7 +92,7 @@ async def serve(settings: "Settings", weights: "Weights", listener: socket.socke
 
     async with open_services(settings, weights) as services:
         config = uvicorn.Config(
-            create_app(settings, services),
+            create_app(settings, services, await open_live_study(services)),
             log_config=None,  # set_up_logs has done it
             access_log=False,  # it would hold addresses
             server_header=False,

@@ -150,7 +150,7 @@ def run_plan(
     weights = ensure_weights(settings.cache_dir)
 
     async def work() -> "tuple[Plan, Journal, Report]":
-        from heard.chat_app.conversation.services import open_services
+        from heard.chat_app.startup import open_services
 
         async with open_services(settings, weights, serving=False) as services:
             plan = plan_of(services, found)

@@ -11,7 +11,7 @@ import typer
 
 if TYPE_CHECKING:
     from heard.chat_app.common.settings import Settings
-    from heard.chat_app.conversation.events import ModelSpec, Usage
+    from heard.chat_app.models.records import ModelSpec, Usage
 
 QUESTION = "I could not sleep last night, and today everything is too much."
 
@@ -42,8 +42,8 @@ def try_model(
     """Send one message to a model and stream its reply, without persona, scores or storage."""
     from heard.chat_app.common.hints import nearest_name
     from heard.chat_app.common.settings import load_settings
-    from heard.chat_app.conversation.events import ModelFailure
     from heard.chat_app.models.catalogue import ModelsError, load_models
+    from heard.chat_app.models.records import ModelFailure
 
     settings = load_settings()
     specs = load_models(settings.models_file)
@@ -87,10 +87,10 @@ def _needs(spec: "ModelSpec", settings: "Settings") -> str | None:
 
 
 async def _try(spec: "ModelSpec", text: str, max_tokens: int, settings: "Settings") -> None:
-    from heard.chat_app.conversation.events import Delta, Usage, Waiting
     from heard.chat_app.models.bundles import CHAT_MODEL
     from heard.chat_app.models.client import Models
     from heard.chat_app.models.local_chat import Engine
+    from heard.chat_app.models.records import Delta, Usage, Waiting
     from heard.prompts.records import Prompt, PromptMessage
 
     engine = Engine(CHAT_MODEL.folder_in(settings.cache_dir) / CHAT_MODEL.files[0].name)

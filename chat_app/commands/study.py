@@ -123,7 +123,7 @@ def generate(
     weights = ensure_weights(settings.cache_dir)
 
     async def run() -> "tuple[StudyFile, Report]":
-        from heard.chat_app.conversation.services import open_services
+        from heard.chat_app.startup import open_services
 
         async with open_services(settings, weights, serving=False) as services:
             return await _generate(services, study, named, questions_file, limit)

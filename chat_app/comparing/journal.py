@@ -16,7 +16,7 @@ from filelock import FileLock, Timeout
 
 from heard.chat_app.comparing.plan import Key
 from heard.chat_app.conversation.drafts import draft_of, draft_values
-from heard.chat_app.conversation.events import FailureKind
+from heard.chat_app.models.records import FailureKind
 from heard.db.records import DraftRecord
 
 NAME = "journal.jsonl"

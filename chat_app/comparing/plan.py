@@ -8,8 +8,8 @@ from typing import Any, TypeVar
 
 from heard.chat_app.common.hints import nearest_name
 from heard.chat_app.comparing.questions import Question
-from heard.chat_app.conversation.events import ModelSpec
 from heard.chat_app.conversation.services import Services
+from heard.chat_app.models.records import ModelSpec
 from heard.prompts.records import Persona, Policy, Strategy
 
 Key = tuple[str, str, str, str, str]

@@ -14,10 +14,12 @@ from aiolimiter import AsyncLimiter
 from heard.chat_app.common.workers import together
 from heard.chat_app.comparing.journal import Entry, Journal
 from heard.chat_app.comparing.plan import Cell, Key, Plan
-from heard.chat_app.conversation.drafting import Asked, score_newest, write_drafts
+from heard.chat_app.conversation.answer_request import Asked
+from heard.chat_app.conversation.drafting import score_newest, write_drafts
 from heard.chat_app.conversation.drafts import Drafts
-from heard.chat_app.conversation.events import FailureKind, ModelFailure, ModelSpec, TurnEvent, Whole
+from heard.chat_app.conversation.events import TurnEvent, Whole
 from heard.chat_app.conversation.services import Services
+from heard.chat_app.models.records import FailureKind, ModelFailure, ModelSpec
 from heard.db.records import DraftStatus
 
 MOST_IN_A_ROW = 5

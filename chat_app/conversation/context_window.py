@@ -5,8 +5,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from heard.chat_app.conversation.events import FailureKind, ModelFailure, ModelSpec
 from heard.chat_app.models.client import Models
+from heard.chat_app.models.records import FailureKind, ModelFailure, ModelSpec
 from heard.prompts.history import Counter, Exchange, exchanges_in, most_tokens, prompt_tokens
 from heard.prompts.records import Prompt
 

@@ -9,22 +9,12 @@ only for what is no crisis.
 import asyncio
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from heard.chat_app.conversation.answer_request import Asked
 from heard.chat_app.conversation.context_window import fitted
 from heard.chat_app.conversation.drafts import Drafts
-from heard.chat_app.conversation.events import (
-    Delta,
-    DraftStarted,
-    FellBack,
-    ModelFailure,
-    ModelSpec,
-    Scored,
-    Token,
-    TurnEvent,
-    Waiting,
-    Whole,
-)
+from heard.chat_app.conversation.events import DraftStarted, FellBack, Scored, Token, TurnEvent, Whole
 from heard.chat_app.conversation.hidden_call import ask_hidden
 from heard.chat_app.conversation.hidden_steps import run_steps
 from heard.chat_app.conversation.rewriting import (
@@ -37,39 +27,13 @@ from heard.chat_app.conversation.rewriting import (
     guidance_of,
 )
 from heard.chat_app.conversation.services import Services
+from heard.chat_app.models.records import Delta, ModelFailure, Waiting
 from heard.db.records import DraftStatus
 from heard.prompts.build import build_prompt
 from heard.prompts.chain import for_reply
 from heard.prompts.history import Counter
-from heard.prompts.records import Persona, Policy, PolicyKind, Prompt, Strategy
+from heard.prompts.records import PolicyKind, Prompt
 from heard.scorer.score import Rated
-
-History = Sequence[tuple[str, str]]
-"""Earlier (message, reply) pairs, oldest first."""
-
-
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """What one answer is made from."""
-
-    persona: Persona
-    strategy: Strategy
-    model: ModelSpec
-    history: History
-    text: str
-    """The message to answer."""
-    policy: Policy
-    """When a draft is written again."""
-    summary: str | None = None
-    """Of what was told between the first turn of the history and the others."""
-    may_fall_back: bool = False
-    """Whether the model's fallback may answer in its place. Never where answers are compared: it would be judged under
-    the wrong name."""
-
-    @property
-    def earlier(self) -> list[str]:
-        """What the person wrote before `text`, the newest last: a reply may come back to it."""
-        return [message for message, _ in self.history]
 
 
 async def write_drafts(services: Services, asked: Asked, made: Drafts) -> AsyncGenerator[TurnEvent, None]:

@@ -8,7 +8,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 from heard.chat_app.common.text import readable
-from heard.chat_app.conversation.events import Delta, ModelSpec, StreamItem, TurnRequest, Usage
+from heard.chat_app.conversation.events import TurnRequest
+from heard.chat_app.models.records import Delta, ModelSpec, StreamItem, Usage
 from heard.db.records import DraftRecord, DraftStatus, ReplyRecord, ScoreRecord, StepRecord
 from heard.prompts.records import Prompt
 from heard.scorer.records import EmpathyScore

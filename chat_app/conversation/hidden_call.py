@@ -4,8 +4,8 @@ import time
 from contextlib import aclosing
 
 from heard.chat_app.common.text import readable
-from heard.chat_app.conversation.events import Delta, ModelSpec, Usage
 from heard.chat_app.models.client import Models
+from heard.chat_app.models.records import Delta, ModelSpec, Usage
 from heard.db.records import StepRecord
 from heard.prompts.records import Prompt
 

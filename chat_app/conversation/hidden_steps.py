@@ -12,12 +12,12 @@ import time
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
 from functools import partial
-from typing import TYPE_CHECKING
 
+from heard.chat_app.conversation.answer_request import Asked
 from heard.chat_app.conversation.context_window import fitted
 from heard.chat_app.conversation.drafts import Drafts
-from heard.chat_app.conversation.events import FailureKind, ModelFailure, Waiting
 from heard.chat_app.conversation.services import Services
+from heard.chat_app.models.records import FailureKind, ModelFailure, Waiting
 from heard.db.records import StepRecord
 from heard.prompts.build import build_prompt
 from heard.prompts.chain import for_step
@@ -25,16 +25,13 @@ from heard.prompts.history import Counter
 from heard.prompts.records import Prompt, PromptMessage, Step
 from heard.scorer.errors import ScorerError
 
-if TYPE_CHECKING:
-    from heard.chat_app.conversation.drafting import Asked  # which imports this file
-
 READING_STEP = "reading"
 """Name of the record of the encoder's reading, which comes before all steps."""
 
 log = logging.getLogger(__name__)
 
 
-async def run_steps(services: Services, asked: "Asked", made: Drafts) -> AsyncGenerator[Waiting, None]:
+async def run_steps(services: Services, asked: Asked, made: Drafts) -> AsyncGenerator[Waiting, None]:
     """Run the steps in order and put what fills the strategy's variables into `made.values`.
 
     Yields nothing but the waiting for a free slot. Raises ModelFailure; what had arrived is then in `made`, as it is
@@ -58,7 +55,7 @@ async def run_steps(services: Services, asked: "Asked", made: Drafts) -> AsyncGe
     made.values = values
 
 
-def _step_prompt(asked: "Asked", step: Step, values: Mapping[str, str], count: Counter) -> Prompt:
+def _step_prompt(asked: Asked, step: Step, values: Mapping[str, str], count: Counter) -> Prompt:
     persona, strategy = for_step(asked.persona, asked.strategy, step, values)
     return build_prompt(
         persona,
@@ -71,7 +68,7 @@ def _step_prompt(asked: "Asked", step: Step, values: Mapping[str, str], count: C
     )
 
 
-async def _reading(services: Services, asked: "Asked", made: Drafts) -> dict[str, str]:
+async def _reading(services: Services, asked: Asked, made: Drafts) -> dict[str, str]:
     """The encoder's reading of the message as variables; recorded like a step."""
     reader = services.reader
     prompt = Prompt((PromptMessage("user", asked.text),), max_tokens=0)

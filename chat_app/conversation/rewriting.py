@@ -9,9 +9,9 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from heard.chat_app.conversation.events import ModelSpec
 from heard.chat_app.conversation.formulaic import formulaic
 from heard.chat_app.conversation.services import Services
+from heard.chat_app.models.records import ModelSpec
 from heard.db.records import DraftRecord, ScoreRecord
 from heard.prompts.library import PromptLibrary
 from heard.prompts.policy_files import OFF

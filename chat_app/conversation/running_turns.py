@@ -28,9 +28,9 @@ from heard.chat_app.conversation.events import (
     Token,
     TurnEvent,
     TurnRequest,
-    Waiting,
     Whole,
 )
+from heard.chat_app.models.records import Waiting
 from heard.scorer.records import EmpathyScore
 
 FLUSH_SECONDS = 0.1

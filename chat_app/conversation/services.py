@@ -1,32 +1,17 @@
-"""Everything a turn needs, built once when the server starts and closed when it ends."""
+"""Everything a turn needs: built once by `startup.py` when the server starts, and closed when it ends."""
 
-import asyncio
-from collections.abc import AsyncIterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager
-from dataclasses import dataclass, field, replace
-from pathlib import Path
+from dataclasses import dataclass, field
 
-from heard.chat_app.common.hints import nearest_name
-from heard.chat_app.common.settings import Settings, SettingsError
-from heard.chat_app.conversation.summaries import Summaries
-from heard.chat_app.models.client import Models, load_models
-from heard.chat_app.models.downloads import Weights, check_weights
+from heard.chat_app.common.settings import Settings
+from heard.chat_app.conversation.summary_tasks import Summaries
+from heard.chat_app.models.client import Models
 from heard.chat_app.models.local_chat import Engine
-from heard.chat_app.studies.study_file import StudyFile
-from heard.db.engine import create_engine, upgrade
 from heard.db.store import Store
 from heard.db.study_store import StudyStore
 from heard.prompts.library import PromptLibrary
-from heard.prompts.policy_files import OFF
-from heard.scorer.encoder import Encoder
-from heard.scorer.hub import encoder_of
-from heard.scorer.reading import DEFAULT as READING
-from heard.scorer.reading import Reader, ReadingFile
-from heard.scorer.score import Scorer, head_folder
-
-SCORER_THREADS = 2
-"""A person waits for each score; it takes two thirds of the time on two cores, and the chat model makes way for it."""
+from heard.scorer.reading import Reader
+from heard.scorer.score import Scorer
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,105 +25,8 @@ class Services:
     library: PromptLibrary
     engine: Engine
     studies: StudyStore
-    blind: StudyFile | None = None
-    """The live study that answers every message with a ballot; None is the ordinary chat."""
     reader: Reader | None = None
     """Reads a message's emotion, for the strategies that use it; None in a process without an encoder."""
     scoring: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(1, thread_name_prefix="scorer"))
     """Its own thread, so that a rating never waits behind other work of the default pool."""
     summaries: Summaries = field(default_factory=Summaries)
-
-
-def _checked_defaults(settings: Settings, models: dict[str, object], library: PromptLibrary) -> None:
-    if settings.default_model not in models:
-        raise SettingsError(
-            f'default_model: no model "{settings.default_model}". {nearest_name(settings.default_model, models)}'
-        )
-    if settings.default_strategy not in library.strategies:
-        raise SettingsError(
-            f'default_strategy: no strategy "{settings.default_strategy}". '
-            f"{nearest_name(settings.default_strategy, library.strategies)}"
-        )
-    if settings.improve_policy not in library.policies:
-        raise SettingsError(
-            f'improve_policy: no policy "{settings.improve_policy}". '
-            f"{nearest_name(settings.improve_policy, library.policies)}"
-        )
-    if settings.improve_policy == OFF:
-        raise SettingsError(
-            "improve_policy: never is what holds while auto_improve is off. Name a policy that writes again, or leave "
-            "auto_improve off."
-        )
-
-
-def _reader(scorer: Scorer, embedded: Path) -> Reader:
-    """The reader of emotions; with the scorer's own encoder where that is the one it was trained on."""
-    file = ReadingFile.load(READING)
-    of_scorer = scorer.head.file
-    if (of_scorer.encoder_sha256, tuple(of_scorer.layers)) == (file.encoder_sha256, file.layers):
-        return Reader(file, lambda: scorer.encoder)
-    return Reader(file, lambda: Encoder.load(embedded, file.layers, sha256=file.encoder_sha256))
-
-
-@asynccontextmanager
-async def open_services(
-    settings: Settings, weights: Weights | None = None, *, serving: bool = True
-) -> AsyncIterator[Services]:
-    """Build all parts, migrate the database, and close everything in the end.
-
-    `serving`: this is the chat's own process, so what is unfinished in the database was left by one that died. A
-    command beside a running chat leaves it alone.
-
-    Raises SettingsError, ModelsError, PromptFileError, StudyFileError, WeightsError, ScorerError or StoreError, each a
-    plain sentence.
-    """
-    from heard.chat_app.page.prompt_watch import note_arms
-    from heard.chat_app.studies.live_study import blind_study  # here, because they work with Services itself
-
-    library = PromptLibrary.load(settings.prompts_dir, settings.persona_word)
-    specs = load_models(settings.models_file)
-    _checked_defaults(settings, dict(specs), library)
-    head = head_folder(settings.scorer_head)
-    weights = weights or check_weights(settings.cache_dir)
-    embedded = weights.encoder
-    scorer = Scorer.load(head, encoder_of(head, lambda: embedded), threads=SCORER_THREADS)
-    reader = _reader(scorer, embedded)
-    try:
-        settings.data_dir.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise SettingsError(
-            f"The data folder {settings.data_dir} cannot be made or used ({error.strerror}). "
-            "Make it writable, or set HEARD_DATA_DIR to another folder."
-        ) from None
-    await upgrade(settings.database)
-    database = create_engine(settings.database, lock_seconds=settings.save_seconds)
-    engine = Engine(weights.chat_model)
-    models = Models(
-        specs,
-        engine=engine,
-        first_token_seconds=settings.first_token_seconds,
-        stall_seconds=settings.stall_seconds,
-        total_seconds=settings.total_seconds,
-    )
-    store = Store(database)
-    studies = StudyStore(database)
-    services = Services(settings, store, models, scorer, library, engine, studies, reader=reader)
-    loop, summaries = asyncio.get_running_loop(), services.summaries
-
-    def end_summaries(conversations: set[str]) -> None:
-        loop.call_soon_threadsafe(summaries.cancel, conversations)
-
-    store.on_erased(end_summaries)
-    try:
-        if serving:
-            await store.mark_interrupted()
-            await studies.mark_interrupted()
-            services = replace(services, blind=await blind_study(services))
-            note_arms(services)
-        yield services
-    finally:
-        await services.summaries.aclose()
-        services.scoring.shutdown(wait=False, cancel_futures=True)
-        await models.aclose()
-        await asyncio.to_thread(engine.close)  # it waits for the model's current step
-        await database.dispose()

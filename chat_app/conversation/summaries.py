@@ -10,26 +10,22 @@ between two of them begin alike, which a server's prompt cache makes use of. Whe
 import asyncio
 import logging
 import uuid
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
-from typing import TYPE_CHECKING, Any
 
-from heard.chat_app.conversation.events import ModelFailure, ModelSpec
 from heard.chat_app.conversation.hidden_call import ask_hidden
+from heard.chat_app.conversation.services import Services
 from heard.chat_app.models.client import Models
+from heard.chat_app.models.records import ModelSpec
 from heard.chat_app.safety import crisis_check
-from heard.db.errors import StoreError
 from heard.db.past import HISTORY_TURNS
 from heard.db.records import SummaryRecord, Told, Untold
 from heard.prompts.build import build_prompt
 from heard.prompts.history import FIRST_SHARE, Counter, Exchange, exchange_tokens, most_tokens, prompt_tokens
 from heard.prompts.records import Persona, Prompt, Strategy
 from heard.prompts.summary import SummaryInstructions, build_summary_prompt
-
-if TYPE_CHECKING:
-    from heard.chat_app.conversation.services import Services
 
 FULL = 0.75
 """Of the room for history: past this a summary is due, so that it is there before it is needed."""
@@ -39,44 +35,6 @@ ROUNDS = 8
 """Calls at most after one reply, for a history that is longer than one call can read."""
 
 log = logging.getLogger(__name__)
-
-
-class Summaries:
-    """The summaries that are being written, at most one for each conversation. Belongs to one event loop."""
-
-    def __init__(self) -> None:
-        self._tasks: dict[str, asyncio.Task[None]] = {}
-
-    def begin(self, conversation_id: str, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
-        """Run `work` without waiting for it, unless a summary of the conversation is being written already."""
-        if conversation_id in self._tasks:
-            return
-        task = self._tasks[conversation_id] = asyncio.get_running_loop().create_task(_quietly(work))
-        task.add_done_callback(lambda _: self._tasks.pop(conversation_id, None))
-
-    def cancel(self, conversations: set[str]) -> None:
-        """End the summaries of these conversations: they have been erased."""
-        for conversation_id in conversations & self._tasks.keys():
-            self._tasks[conversation_id].cancel()
-
-    async def wait(self) -> None:
-        """Return when none is being written."""
-        while self._tasks:
-            await asyncio.wait(list(self._tasks.values()))
-
-    async def aclose(self) -> None:
-        """End all of them, and return when they have ended. What is unwritten is made after a later reply."""
-        self.cancel(set(self._tasks))
-        await self.wait()
-
-
-async def _quietly(work: Callable[[], Coroutine[Any, Any, None]]) -> None:
-    try:
-        await work()
-    except (ModelFailure, StoreError) as error:
-        log.warning("a conversation could not be summed up: %s", type(error).__name__)
-    except Exception as error:  # noqa: BLE001 - a task's boundary: nobody awaits it
-        log.error("a conversation could not be summed up, by a fault of ours: %s", type(error).__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +52,7 @@ def is_near(voice: Voice, history: Sequence[Exchange]) -> bool:
     return len(history) > HISTORY_TURNS or size > FULL * _window(voice)
 
 
-async def summarise(services: "Services", conversation_id: str, voice: Voice) -> None:
+async def summarise(services: Services, conversation_id: str, voice: Voice) -> None:
     """Bring the conversation's summary up to date, in as many calls as it needs (ROUNDS at most).
 
     Raises ModelFailure, StoreError. Nothing of a crisis is in it: such messages are no turns, and a

@@ -16,21 +16,14 @@ from datetime import UTC, datetime
 from functools import partial
 
 from heard.chat_app.common.text import has_visible, readable
-from heard.chat_app.conversation.drafting import Asked, History, write_drafts
+from heard.chat_app.conversation.answer_request import Asked, History
+from heard.chat_app.conversation.drafting import write_drafts
 from heard.chat_app.conversation.drafts import Drafts
-from heard.chat_app.conversation.events import (
-    CrisisShown,
-    Failed,
-    Finished,
-    ModelFailure,
-    NotSaved,
-    Refused,
-    TurnEvent,
-    TurnRequest,
-)
+from heard.chat_app.conversation.events import CrisisShown, Failed, Finished, NotSaved, Refused, TurnEvent, TurnRequest
 from heard.chat_app.conversation.rewriting import policy_in_force
 from heard.chat_app.conversation.services import Services
 from heard.chat_app.conversation.summaries import Voice, is_near, summarise
+from heard.chat_app.models.records import ModelFailure
 from heard.chat_app.safety import crisis_check
 from heard.db.records import ConversationRecord, DraftStatus, MessageRecord, Outcome, Past, ReplyRecord
 from heard.db.store import StoreError

@@ -9,9 +9,10 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from heard.chat_app.common.hints import nearest_name
-from heard.chat_app.conversation.events import ModelSpec
 from heard.chat_app.models.llama_engine import CONTEXT_TOKENS
-from heard.chat_app.models.providers import PROVIDERS, Provider
+from heard.chat_app.models.provider import Provider
+from heard.chat_app.models.providers import PROVIDERS
+from heard.chat_app.models.records import ModelSpec
 
 BUILT_IN = {
     "smollm2": ModelSpec(
@@ -205,8 +206,7 @@ class _Entry:
                 raise self.fault(f"seed has no meaning for provider {values['provider']}. Remove it.")
             found["seed"] = self._number(values, "seed", 0, 2**32 - 2, whole=True)
         if "context_tokens" in values:
-            most = CONTEXT_TOKENS if values.get("provider") == "embedded" else 10_000_000
-            found["context_tokens"] = self._number(values, "context_tokens", 512, most, whole=True)
+            found["context_tokens"] = self._number(values, "context_tokens", 512, kind.most_context, whole=True)
         if "sampling" in values:
             found["sampling"] = self._sampling(values["sampling"], kind)
         return found

@@ -19,7 +19,6 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, System
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception, stop_after_attempt, wait_random_exponential
 
 from heard.chat_app.common.text import readable
-from heard.chat_app.conversation.events import FailureKind, ModelFailure, ModelSpec, StreamItem, Waiting
 from heard.chat_app.models import failures
 from heard.chat_app.models.catalogue import ModelsError, load_models
 from heard.chat_app.models.circuit_breaker import REST_SECONDS, Breaker, Breakers, Resting
@@ -27,7 +26,9 @@ from heard.chat_app.models.connections import Connections
 from heard.chat_app.models.failures import Fault
 from heard.chat_app.models.hub_model import HubEngine
 from heard.chat_app.models.llama_engine import Engine
-from heard.chat_app.models.providers import NO_KEY, PROVIDERS, Call, is_installed, load_client
+from heard.chat_app.models.provider import NO_KEY, Call
+from heard.chat_app.models.providers import PROVIDERS, is_installed, load_client
+from heard.chat_app.models.records import FailureKind, ModelFailure, ModelSpec, StreamItem, Waiting
 from heard.chat_app.models.reply_stream import ReplyStream
 from heard.chat_app.models.token_counts import TokenCounts
 from heard.chat_app.models.waiting_queue import Ticket
@@ -179,9 +180,13 @@ class Models:
 
     def _local(self, spec: ModelSpec) -> Engine | HubEngine | None:
         """The engine in this process that the model runs on."""
-        if spec.provider == "transformers":
-            return self._hub
-        return self._own_engine() if spec.provider == "embedded" else None
+        match PROVIDERS[spec.provider].local:
+            case "hub":
+                return self._hub
+            case "engine":
+                return self._own_engine()
+            case None:
+                return None
 
     async def _open(self, spec: ModelSpec, key: str, prompt: Prompt, ticket: Ticket | None) -> ReplyStream:
         """Call until a first token is there, at most ATTEMPTS times. Raises Fault."""
@@ -235,7 +240,7 @@ class Models:
             max_tokens=max_tokens,
             connections=self._connections,
             longest_gap=2 * (self._first_token_seconds + self._stall_seconds),
-            engine=self._own_engine() if spec.provider == "embedded" else None,
+            engine=self._own_engine() if PROVIDERS[spec.provider].local == "engine" else None,
             hub=self._hub,
             ticket=ticket,
         )

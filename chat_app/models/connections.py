@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import httpx2
 
-from heard.chat_app.models.failures import Refusal, seconds_to_wait
+from heard.chat_app.models.refusal import Refusal, seconds_to_wait
 
 if TYPE_CHECKING:
     import httpx

@@ -1,16 +1,15 @@
 """What a failed model call means, in a plain sentence. The provider's own text is never part of it."""
 
-import email.utils
 import json
 import sys
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 import httpx2
 
-from heard.chat_app.conversation.events import FailureKind, ModelFailure, ModelSpec
 from heard.chat_app.models.providers import PROVIDERS
+from heard.chat_app.models.records import FailureKind, ModelFailure, ModelSpec
+from heard.chat_app.models.refusal import Refusal
 
 DOWN = (FailureKind.UNREACHABLE, FailureKind.SERVER_ERROR, FailureKind.SILENT)
 """What a server that is down does. All else is for whoever called to mend, or shows that somebody is there."""
@@ -18,16 +17,6 @@ SERVER_ERRORS = (
     httpx2.HTTPError, httpx2.InvalidURL, httpx2.StreamError, OSError,
     ValueError, TypeError, AttributeError, LookupError,  # what LangChain raises on an answer that is not the protocol
 )  # fmt: skip
-
-
-class Refusal(Exception):
-    """A server's answer was not a success; its text stays unread."""
-
-    def __init__(self, status: int, retry_after: float | None) -> None:
-        super().__init__(f"status {status}")
-        self.status = status
-        self.retry_after = retry_after
-        """Seconds that the server asked to wait, if it did."""
 
 
 def provider_errors(spec: ModelSpec) -> tuple[type[Exception], ...]:
@@ -108,20 +97,6 @@ def _status_fault(refusal: Refusal, spec: ModelSpec) -> Fault:
             "it: start a new chat, or choose another model."
         )
     return Fault(ModelFailure(FailureKind.REJECTED, text))
-
-
-def seconds_to_wait(value: str | None) -> float | None:
-    """Seconds in a Retry-After header: a number or a date (RFC 9110, section 10.2.3). None for anything else."""
-    if not value:
-        return None
-    try:
-        seconds = float(value)
-    except ValueError:
-        try:
-            seconds = email.utils.parsedate_to_datetime(value).timestamp() - time.time()
-        except ValueError:
-            return None
-    return seconds if 0 <= seconds < 1e7 else None
 
 
 def resting(spec: ModelSpec, seconds: float) -> ModelFailure:

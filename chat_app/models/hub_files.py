@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from heard.chat_app.conversation.events import FailureKind, ModelFailure, ModelSpec
+from heard.chat_app.models.records import FailureKind, ModelFailure, ModelSpec
 
 WANTED = ("*.json", "*.safetensors", "*.jinja", "*.model", "*.txt")
 """Weights as safetensors (the older files of weights are programs), and what tokenizers are made of."""

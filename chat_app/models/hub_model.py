@@ -14,9 +14,9 @@ from typing import Any
 from jinja2 import TemplateError
 from safetensors import SafetensorError
 
-from heard.chat_app.conversation.events import Delta, FailureKind, ModelFailure, ModelSpec
 from heard.chat_app.models.hub_files import unloadable, weights_folder
 from heard.chat_app.models.llama_engine import Done
+from heard.chat_app.models.records import Delta, FailureKind, ModelFailure, ModelSpec
 from heard.chat_app.models.waiting_queue import Ticket, WaitingLine
 
 log = logging.getLogger(__name__)

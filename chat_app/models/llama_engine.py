@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from heard.chat_app.conversation.events import Delta, FailureKind, ModelFailure
+from heard.chat_app.models.records import Delta, FailureKind, ModelFailure
 from heard.chat_app.models.thread_priority import with_low_threads
 from heard.chat_app.models.waiting_queue import Ticket, WaitingLine
 

@@ -13,8 +13,8 @@ from langchain_core.messages.utils import convert_to_openai_messages
 from langchain_core.outputs import ChatGenerationChunk, ChatResult
 from pydantic import ConfigDict
 
-from heard.chat_app.conversation.events import Delta
 from heard.chat_app.models.llama_engine import Done, Engine
+from heard.chat_app.models.records import Delta
 from heard.chat_app.models.waiting_queue import Ticket
 
 __all__ = ["EmbeddedChat", "Engine"]

@@ -5,11 +5,11 @@ from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from typing import Any, Protocol
 
 from heard.chat_app.common.text import has_visible, readable
-from heard.chat_app.conversation.events import Delta, ModelFailure, ModelSpec, Usage
 from heard.chat_app.models import failures
 from heard.chat_app.models.connections import OPEN, Answer
 from heard.chat_app.models.failures import Fault, fault_of, provider_errors
 from heard.chat_app.models.providers import PROVIDERS
+from heard.chat_app.models.records import Delta, ModelFailure, ModelSpec, Usage
 
 USAGE_SECONDS = 2.0
 """Longest wait for the token counts once a reply is whole."""

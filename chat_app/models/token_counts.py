@@ -12,9 +12,10 @@ from collections import OrderedDict
 import httpx2
 
 from heard.chat_app.common.text import readable
-from heard.chat_app.conversation.events import ModelFailure, ModelSpec
 from heard.chat_app.models.llama_engine import Engine
 from heard.chat_app.models.local_chat import without_marks
+from heard.chat_app.models.providers import PROVIDERS
+from heard.chat_app.models.records import ModelFailure, ModelSpec
 from heard.prompts.history import estimate_tokens
 
 REMEMBERED = 8192
@@ -61,7 +62,7 @@ class TokenCounts:
 
     def exact(self, spec: ModelSpec) -> bool:
         """Whether the counts of this model are its own, so that what does not fit by them does not fit."""
-        return spec.provider == "embedded" and self._engine is not None
+        return PROVIDERS[spec.provider].local == "engine" and self._engine is not None
 
     def close(self) -> None:
         """Close the connection to the engine, if there is one."""

@@ -141,16 +141,16 @@ def participant_of(session: WebsocketSession) -> str:
 
 def voices() -> Mapping[str, Persona]:
     """The personas in menu order; in blind mode a single one that names nobody, so that no menu is shown."""
-    services = current().services
-    library = current_prompts(services)
+    page = current()
+    library = current_prompts(page.services, page.live_study)
     neutral = neutral_persona(library)
-    return {neutral.id: neutral} if services.blind else library.personas
+    return {neutral.id: neutral} if page.live_study else library.personas
 
 
 def persona_of(session: WebsocketSession) -> Persona | None:
     """The persona that the browser asked for, the default when it asked for none, or None when there is no such one."""
     all_of_them = voices()
-    if not session.chat_profile or current().services.blind:
+    if not session.chat_profile or current().live_study:
         return next(iter(all_of_them.values()))
     return all_of_them.get(session.chat_profile)
 
@@ -160,8 +160,7 @@ def persona_of(session: WebsocketSession) -> Persona | None:
 
 def offer() -> Offer:
     """What the panel offers."""
-    services = current().services
-    blind = services.blind is not None
+    services, blind = current().services, current().live_study is not None
     improve = services.library.policies[services.settings.improve_policy]
     return Offer(services.models.specs, services.library.strategies, dict(crisis_check.countries()), improve, blind)
 
@@ -176,8 +175,10 @@ def choices_of(session: WebsocketSession) -> Choices:
     if session not in _choices:
         cookies = {"cookie": str(session.environ.get("HTTP_COOKIE", ""))}
         country = country_from_headers(cookies, dict(crisis_check.countries()))
-        services = current().services
-        _choices[session] = chat_settings.first_choices(services.settings, country, blind=services.blind is not None)
+        page = current()
+        _choices[session] = chat_settings.first_choices(
+            page.services.settings, country, blind=page.live_study is not None
+        )
     return _choices[session]
 
 
@@ -248,7 +249,7 @@ async def on_chat_resume(thread: ThreadDict) -> None:
     profile, neutral = persona_of(session), neutral_persona(page.services.library).name
     thread["metadata"] = {"chat_profile": profile.id if profile else None, "chat_settings": session.chat_settings}
 
-    names = {key: neutral if page.services.blind else one.name for key, one in page.services.library.personas.items()}
+    names = {key: neutral if page.live_study else one.name for key, one in page.services.library.personas.items()}
     steps = reopen.with_replies(
         cast(list[reopen.Step], thread.get("steps") or []),
         thread["id"],
@@ -302,7 +303,7 @@ async def on_message(message: cl.Message) -> None:
         participant_id=participant_of(session),
         conversation_id=session.thread_id,
         message_id=message.id,
-        reply_id=entry_id(message.id) if services.blind else str(uuid.uuid4()),
+        reply_id=entry_id(message.id) if page.live_study else str(uuid.uuid4()),
         text=message.content,
         persona=persona,
         strategy=strategy,
@@ -313,8 +314,8 @@ async def on_message(message: cl.Message) -> None:
         country=chosen.country,
     )
     run: Callable[..., Events] = run_turn
-    if services.blind is not None:
-        run = partial(run_ballot_turn, study=services.blind, width_class=_widths.get(session, "desktop"))
+    if page.live_study is not None:
+        run = partial(run_ballot_turn, study=page.live_study, width_class=_widths.get(session, "desktop"))
     turn = None if why else page.hub.begin(request, partial(run, services=services))
     if turn is None:
         beside = page.hub.beside(request, partial(run_beside, services=services, why=why or wording.BUSY))

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from heard.chat_app.common.settings import Settings
-from heard.chat_app.conversation.events import ModelSpec
+from heard.chat_app.models.records import ModelSpec
 from heard.prompts.records import Policy, Strategy
 
 LOWEST_THRESHOLD, HIGHEST_THRESHOLD, THRESHOLD_STEP = 1.0, 3.0, 0.1

@@ -11,6 +11,7 @@ import logging
 from dataclasses import asdict
 
 from heard.chat_app.conversation.services import Services
+from heard.chat_app.studies.study_file import StudyFile
 from heard.prompts.library import PromptLibrary
 
 OK, BROKEN, WAITING = "ok", "kept", "waiting"
@@ -20,15 +21,15 @@ restart, because a live study runs. No name of a file or a persona: in a study t
 log = logging.getLogger(__name__)
 
 
-def current_prompts(services: Services) -> PromptLibrary:
+def current_prompts(services: Services, live_study: StudyFile | None) -> PromptLibrary:
     """The prompts as they hold for a turn that begins now. Costs a look at each file's entry."""
     library = services.library
-    if services.blind is not None:
+    if live_study is not None:
         if library.edited and not library.waiting:
             library.waiting = True
             log.warning(
                 "prompt files have been edited; study %s goes on with those of the server's start until a restart",
-                services.blind.id,
+                live_study.id,
             )
         return library
     if library.refresh():
@@ -46,28 +47,26 @@ def prompts_state(services: Services) -> str:
     return WAITING if services.library.waiting else OK
 
 
-def note_arms(services: Services) -> None:
+def note_arms(services: Services, live_study: StudyFile) -> None:
     """Keep what the arms of the live study are made of, or warn of each that is no longer what it was at its first
     start. The note is a file of hashes in the data folder, without which a change could not be told from other words.
     """
-    if services.blind is None:
-        return
-    library, path = services.library, services.settings.data_dir / "study-prompts" / f"{services.blind.id}.json"
-    now = {arm.name: _hash(library, arm.persona, arm.strategy) for arm in services.blind.arms}
+    library, path = services.library, services.settings.data_dir / "study-prompts" / f"{live_study.id}.json"
+    now = {arm.name: _hash(library, arm.persona, arm.strategy) for arm in live_study.arms}
     try:
         if not path.exists():
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(json.dumps(now), encoding="utf-8")
         before = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
-        log.warning("whether the prompts of study %s have changed is not known: %s", services.blind.id, error)
+        log.warning("whether the prompts of study %s have changed is not known: %s", live_study.id, error)
         return
     changed = [name for name, hashed in now.items() if before.get(name) != hashed]
     if changed:
         log.warning(
             "the prompt files of study %s have been edited since its first start, in %s: answers from now on are of "
             "another condition. Put the earlier files back, or save the new ones under other names.",
-            services.blind.id,
+            live_study.id,
             ", ".join(changed),
         )
 

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from heard.chat_app.conversation.services import Services
-from heard.chat_app.page.wording import BALLOT, NOTHING_ARRIVED, STOPPED_BALLOT
-from heard.chat_app.studies.ballot_view import ballot_props
+from heard.chat_app.page.wording import BALLOT, STOPPED_BALLOT
+from heard.chat_app.studies.ballot_view import NOTHING_ARRIVED, ballot_props
 from heard.chat_app.studies.skipped_ballots import study_of_ballot
 from heard.db.records import MessageRecord, Outcome, ReplyRecord
 

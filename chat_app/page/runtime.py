@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from heard.chat_app.common.identity import Identity
 from heard.chat_app.conversation.running_turns import Hub
 from heard.chat_app.conversation.services import Services
+from heard.chat_app.studies.study_file import StudyFile
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,6 +18,8 @@ class Runtime:
 
     services: Services
     identity: Identity
+    live_study: StudyFile | None = None
+    """The live study that answers every message with a ballot; None is the ordinary chat."""
     hub: Hub = field(default_factory=Hub)
 
     async def aclose(self) -> None:

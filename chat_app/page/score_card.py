@@ -4,8 +4,9 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from heard.chat_app.common.markdown import shown_text
 from heard.chat_app.conversation.drafts import details_of
-from heard.chat_app.page.wording import AIMS, shown_text
+from heard.chat_app.page.wording import AIMS
 from heard.db.records import DraftRecord, DraftStatus, ScoreRecord
 from heard.scorer.records import COMPONENTS, NOTES, EmpathyScore, Level, level_of
 

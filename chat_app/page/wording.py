@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 
-from heard.chat_app.common.text import readable
+from heard.chat_app.common.markdown import harmless, shown_text
 from heard.chat_app.conversation.events import BallotReady, CrisisShown, Failed, Finished, NotSaved, Refused
 from heard.chat_app.conversation.running_turns import Crashed, Stopped, View
 from heard.db.records import DraftRecord, DraftStatus, ReplyRecord
@@ -33,35 +33,13 @@ STOPPED_BALLOT = (
     "> Stopped. What had arrived of the answers is kept and not shown, and there is nothing to vote on. "
     "Write your next message to go on."
 )
-NOTHING_ARRIVED = "None of the answers arrived. Please send your message again."
 INTERRUPTED = "This message was not answered. Please send it again."
 BUSY = (
     "A reply is still being written in this conversation, so this message was not answered. "
     "Wait until it ends or press Stop, then send your message again."
 )
 
-_JOINER = "\u2060"
-"""Word joiner: nothing to see, and enough to break a piece of syntax apart."""
-_IMAGE = re.compile(r"!(?=\[)")
-_DIRECTIVE = re.compile(r":(?=[A-Za-z])")
 _LINES = re.compile(r"\s+")
-
-
-def harmless(text: str) -> str:
-    """Markdown that loads nothing and loses nothing when the page renders it.
-
-    An image in a reply would make the browser ask a foreign server for it (a tracking pixel), so `![` is broken apart
-    and leaves a link that does nothing until it is clicked. `:word` would be swallowed as a Markdown directive, and a
-    zero-width space is the page's own sign for a blinking cursor. A longer text only ever extends the shorter one's
-    result, so that a stream can be shown as it grows.
-    """
-    text = text.replace("\u200b", "").replace("\x00", "")
-    return _DIRECTIVE.sub(":" + _JOINER, _IMAGE.sub("!" + _JOINER, text))
-
-
-def shown_text(text: str) -> str:
-    """A finished text: `harmless`, and with surrogate halves replaced."""
-    return harmless(readable(text))
 
 
 def waiting(ahead: int) -> str:

@@ -17,7 +17,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 
-from heard.chat_app.conversation.drafting import History
+from heard.chat_app.conversation.answer_request import History
 from heard.chat_app.conversation.drafts import Drafts
 from heard.chat_app.conversation.events import (
     AnswersBegun,
@@ -30,9 +30,8 @@ from heard.chat_app.conversation.events import (
 )
 from heard.chat_app.conversation.services import Services
 from heard.chat_app.conversation.turn import close_message, exchanges, run_answered_by
-from heard.chat_app.page.wording import NOTHING_ARRIVED
 from heard.chat_app.studies.assignment import draw_live
-from heard.chat_app.studies.ballot_view import ballot_props
+from heard.chat_app.studies.ballot_view import NOTHING_ARRIVED, ballot_props
 from heard.chat_app.studies.enrolment import enrol
 from heard.chat_app.studies.skipped_ballots import pass_over, reply_of
 from heard.chat_app.studies.study_answers import history_of_all, stopped, write_answer

@@ -8,7 +8,7 @@ import uuid
 from collections.abc import Sequence
 from typing import Any
 
-from heard.chat_app.page.wording import shown_text
+from heard.chat_app.common.markdown import shown_text
 from heard.chat_app.studies.study_file import StudyFile
 from heard.chat_app.studies.votes import reveal_of
 from heard.db.records import ReplyRecord
@@ -16,6 +16,7 @@ from heard.db.study_records import LETTERS, AnswerRecord, AnswerStatus, BallotRe
 
 ELEMENT = "HeardBallot"
 """File name below `public/elements/`, without its ending."""
+NOTHING_ARRIVED = "None of the answers arrived. Please send your message again."
 GOES_ON = "The conversation goes on from the one answer that arrived."
 
 _ENTRIES = uuid.UUID("4f0f3a5e-7a55-4f43-9d0c-2a1f6b9c8e11")

@@ -46,7 +46,7 @@ def neutral_persona(library: PromptLibrary) -> Persona:
     )
 
 
-async def blind_study(services: Services) -> StudyFile | None:
+async def configured_study(services: Services) -> StudyFile | None:
     """The live study of the settings, stored; None when they name none.
 
     Raises SettingsError or StudyFileError for what cannot be used, with the nearest right name; StoreError, also when

@@ -11,12 +11,13 @@ from dataclasses import replace
 from functools import partial
 
 from heard.chat_app.common.hints import nearest_name
+from heard.chat_app.conversation.answer_request import Asked, History
 from heard.chat_app.conversation.context_window import common_history
-from heard.chat_app.conversation.drafting import Asked, History, write_drafts
+from heard.chat_app.conversation.drafting import write_drafts
 from heard.chat_app.conversation.drafts import Drafts, draft_values
-from heard.chat_app.conversation.events import ModelFailure, ModelSpec
 from heard.chat_app.conversation.rewriting import policy_in_force
 from heard.chat_app.conversation.services import Services
+from heard.chat_app.models.records import ModelFailure, ModelSpec
 from heard.chat_app.safety import crisis_check
 from heard.chat_app.studies.leaks import leaks_in
 from heard.chat_app.studies.study_file import Arm, StudyFile, StudyFileError

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from heard.chat_app.common.hints import nearest_name
 from heard.chat_app.common.text import has_visible, readable
-from heard.chat_app.conversation.events import ModelSpec
+from heard.chat_app.models.records import ModelSpec
 from heard.chat_app.safety import crisis_check
 from heard.chat_app.studies.question_files import first_line, question_column
 from heard.chat_app.studies.study_answers import model_names, shown

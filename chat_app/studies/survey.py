@@ -148,8 +148,8 @@ class Standing:
 class Surveys:
     """Every survey of this server. All methods may raise StoreError."""
 
-    def __init__(self, services: Services) -> None:
-        self._store, self._studies, self._live = services.store, services.studies, services.blind
+    def __init__(self, services: Services, live_study: StudyFile | None = None) -> None:
+        self._store, self._studies, self._live = services.store, services.studies, live_study
         self._version = notice(services.settings.persona_word).version
 
     async def study(self, name: str) -> StudyFile:

@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager
 from heard.chat_app.conversation.services import Services
 from heard.chat_app.page.prompt_watch import prompts_state
 from heard.chat_app.safety import crisis_check
+from heard.chat_app.studies.study_file import StudyFile
 from heard.chat_app.web.logs import kind_and_place
 from heard.db.errors import StoreError
 
@@ -25,8 +26,8 @@ class Health:
     """State of model, database and scorer; makes ready in the background what the first message needs, so that pages
     work meanwhile."""
 
-    def __init__(self, services: Services) -> None:
-        self._services = services
+    def __init__(self, services: Services, live_study: StudyFile | None = None) -> None:
+        self._services, self._live_study = services, live_study
         self._model = "starting"
         self._database = "ok"  # it has just been migrated
 
@@ -47,7 +48,7 @@ class Health:
         if not names:
             return {}
         # Anybody may look here, and in blind mode the names are what people must not learn.
-        return {"resting": ", ".join(names) if self._services.blind is None else str(len(names))}
+        return {"resting": ", ".join(names) if self._live_study is None else str(len(names))}
 
     @asynccontextmanager
     async def watching(self) -> AsyncIterator[None]:

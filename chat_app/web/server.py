@@ -24,6 +24,7 @@ from heard.chat_app.common.settings import Settings
 from heard.chat_app.conversation.running_turns import Hub
 from heard.chat_app.conversation.services import Services
 from heard.chat_app.page.runtime import Runtime, install
+from heard.chat_app.studies.study_file import StudyFile
 from heard.chat_app.web.api import api_routes
 from heard.chat_app.web.gate import ConsentGate, Doorkeeper, Shield, Tokens, answer
 from heard.chat_app.web.health import Health
@@ -35,14 +36,14 @@ from heard.chat_app.web.score_queue import ScoreLine
 from heard.chat_app.web.vote_routes import vote_routes
 from heard.db.errors import StoreError
 
-ROOT = Path(__file__).parents[2]
-"""Folder with `.chainlit/` and `public/`."""
+ROOT = Path(__file__).resolve().parents[2]
+"""Folder with `.chainlit/` and `public/`; resolved, because the packages are reached by links."""
 TARGET = Path(__file__).parents[1] / "page" / "app.py"
 LOOPBACK_NAMES = ("127.0.0.1", "localhost", "::1", "[::1]")
 EVERY_ADDRESS = ("0.0.0.0", "::")
 
 
-def create_app(settings: Settings, services: Services) -> FastAPI:
+def create_app(settings: Settings, services: Services, live_study: StudyFile | None = None) -> FastAPI:
     """The whole program for one process: pages, JSON routes and chat.
 
     Chainlit keeps its state in modules, so a process can hold one such app. Raises IdentityError when the cookie
@@ -52,10 +53,10 @@ def create_app(settings: Settings, services: Services) -> FastAPI:
     os.environ["CHAINLIT_APP_ROOT"] = str(ROOT)
     os.environ["TRACELOOP_TELEMETRY"] = "false"  # Chainlit loads that library; nothing here may call out
     os.environ["CHAINLIT_AUTH_SECRET"] = identity.chat_secret()
-    runtime = Runtime(services, identity)
+    runtime = Runtime(services, identity, live_study)
     install(runtime)
     chat = Chat(ChatSessions(runtime.hub), runtime.aclose, ChatTokens(), writing=lambda: runtime.hub.writing)
-    app = create_parent(settings, services, identity, chat)
+    app = create_parent(settings, services, identity, chat, live_study)
     chat.policy = mount_chat(app)
     return app
 
@@ -74,9 +75,11 @@ class Chat:
     """Whether a reply is being written or scored."""
 
 
-def create_parent(settings: Settings, services: Services, identity: Identity, chat: Chat) -> FastAPI:
+def create_parent(
+    settings: Settings, services: Services, identity: Identity, chat: Chat, live_study: StudyFile | None = None
+) -> FastAPI:
     """Everything but the chat itself: routes, fault answers and the gate that will stand before the chat."""
-    health = Health(services)
+    health = Health(services, live_study)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
@@ -91,7 +94,7 @@ def create_parent(settings: Settings, services: Services, identity: Identity, ch
     app.include_router(page_routes(services, identity, chat.sessions))
     line = ScoreLine(services, chat.writing)
     app.include_router(scorer_routes(services, identity, may_chat, line))
-    app.include_router(survey_routes(services, identity))
+    app.include_router(survey_routes(services, identity, live_study))
     app.include_router(api_routes(services, health.state, line))
     app.include_router(vote_routes(services, identity))
     app.include_router(results_routes(services, identity))

@@ -20,9 +20,10 @@ from typing import Any
 
 from heard.chat_app.common.settings import Settings
 from heard.chat_app.conversation.events import BallotReady, Token, TurnRequest
-from heard.chat_app.conversation.services import Services, open_services
+from heard.chat_app.conversation.services import Services
 from heard.chat_app.conversation.turn import run_turn
 from heard.chat_app.models.downloads import Weights
+from heard.chat_app.startup import open_services
 from heard.chat_app.studies.ballot_turn import run_ballot_turn
 from heard.chat_app.studies.study_file import StudyFile, parse_study, record_of
 from tests.bench.table import Row, at_most

@@ -7,8 +7,8 @@ import pytest
 
 from heard.chat_app.common.settings import Settings
 from heard.chat_app.conversation.events import TurnEvent
-from heard.chat_app.conversation.services import open_services
 from heard.chat_app.models.downloads import Weights
+from heard.chat_app.startup import open_services
 from heard.chat_app.studies.ballot_turn import run_ballot_turn
 from heard.chat_app.studies.study_file import parse_study, record_of
 from tests.chat_app.models.asking import message_to

@@ -32,7 +32,7 @@ async def save(store: Store, study: StudyFile) -> Studying:
 
 @pytest.fixture
 async def web(tmp_path: Path, store: Store) -> AsyncIterator[Web]:
-    made = built(tmp_path, store, blind=STUDY)
+    made = built(tmp_path, store, live_study=STUDY)
     async with made.client:
         yield made
 

@@ -15,13 +15,15 @@ from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
 
 from heard.chat_app.common.settings import Settings
 from heard.chat_app.conversation.context_window import fitted
-from heard.chat_app.conversation.events import Failed, Finished, ModelSpec, TurnEvent, TurnRequest
-from heard.chat_app.conversation.services import Services, open_services
+from heard.chat_app.conversation.events import Failed, Finished, TurnEvent, TurnRequest
+from heard.chat_app.conversation.services import Services
 from heard.chat_app.conversation.turn import exchanges, run_turn
 from heard.chat_app.models.client import Models, load_models
 from heard.chat_app.models.downloads import Weights
 from heard.chat_app.models.llama_engine import Engine
 from heard.chat_app.models.local_chat import EmbeddedChat
+from heard.chat_app.models.records import ModelSpec
+from heard.chat_app.startup import open_services
 from heard.prompts.build import build_prompt
 from heard.prompts.history import estimate_tokens, prompt_tokens
 from heard.prompts.library import BUILT_IN

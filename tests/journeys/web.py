@@ -130,11 +130,13 @@ async def store(tmp_path: Path, migrated: Path) -> AsyncIterator[Store]:
     await engine.dispose()
 
 
-def built(tmp_path: Path, store: Store, *, scorer: Any = None, blind: StudyFile | None = None, **values: Any) -> Web:
+def built(
+    tmp_path: Path, store: Store, *, scorer: Any = None, live_study: StudyFile | None = None, **values: Any
+) -> Web:
     settings = Settings(data_dir=tmp_path, **values)
     identity = Identity.load(tmp_path)
     sessions = Sessions()
-    app = parent(settings, store, identity, sessions, scorer, blind)
+    app = parent(settings, store, identity, sessions, scorer, live_study)
     app.mount("/chat", chat_that_tells())
     client = httpx.AsyncClient(transport=httpx.ASGITransport(app, raise_app_exceptions=False), base_url=BASE)
     return Web(client, store, settings, identity, sessions)
@@ -146,7 +148,7 @@ def parent(
     identity: Identity,
     sessions: Sessions,
     scorer: Any = None,
-    blind: StudyFile | None = None,
+    live_study: StudyFile | None = None,
 ) -> FastAPI:
     """The product's own server round the chat, without the chat and its models."""
     services = Services(
@@ -157,13 +159,14 @@ def parent(
         library=PromptLibrary.load(),
         engine=cast(Any, Engine()),
         studies=StudyStore(store.engine),
-        blind=blind,
     )
 
     async def aclose() -> None:
         return None
 
-    return create_parent(settings, services, identity, Chat(sessions, aclose, Tokens(), "default-src 'self'"))
+    return create_parent(
+        settings, services, identity, Chat(sessions, aclose, Tokens(), "default-src 'self'"), live_study
+    )
 
 
 @pytest.fixture

@@ -76,10 +76,10 @@ def _closed(closed: Closed) -> Response:
     return shown("survey_closed.html", closed.status, title=closed.title, sentence=closed.sentence, link=None)
 
 
-def survey_routes(services: Services, identity: Identity) -> APIRouter:
+def survey_routes(services: Services, identity: Identity, live_study: StudyFile | None = None) -> APIRouter:
     """The pages of every survey: entry, ballots, who wrote what, the end, and the hand-off."""
     router = APIRouter()
-    surveys = Surveys(services)
+    surveys = Surveys(services, live_study)
     texts = load_handoff()
 
     async def entered(request: Request, name: str, external: str | None) -> tuple[StudyFile, str, Standing | None]:

@@ -16,8 +16,9 @@ from heard.chat_app.comparing.journal import Entry, Journal, JournalError
 from heard.chat_app.comparing.plan import Plan
 from heard.chat_app.comparing.questions import read_questions
 from heard.chat_app.comparing.running import Report, run
-from heard.chat_app.conversation.services import Services, open_services
+from heard.chat_app.conversation.services import Services
 from heard.chat_app.models.downloads import Weights
+from heard.chat_app.startup import open_services
 from tests.chat_app.comparing.comparing import REPLY, WIRE, asked, journal, served, slow
 from tests.commands import heard
 from tests.servers import ScriptedServer

@@ -10,12 +10,14 @@ from typing import Any
 import pytest
 
 from heard.chat_app.common.settings import Settings
-from heard.chat_app.conversation.drafting import Asked, write_drafts
+from heard.chat_app.conversation.answer_request import Asked
+from heard.chat_app.conversation.drafting import write_drafts
 from heard.chat_app.conversation.drafts import Drafts
-from heard.chat_app.conversation.events import Failed, Finished, ModelSpec, Token
-from heard.chat_app.conversation.services import open_services
+from heard.chat_app.conversation.events import Failed, Finished, Token
 from heard.chat_app.conversation.turn import run_turn
 from heard.chat_app.models.downloads import Weights
+from heard.chat_app.models.records import ModelSpec
+from heard.chat_app.startup import open_services
 from heard.chat_app.studies.study_answers import write_answer
 from heard.chat_app.studies.study_file import Arm, StudyFile
 from heard.chat_app.studies.study_items import pending

@@ -11,8 +11,8 @@ import pytest
 
 from heard.chat_app.common.settings import Settings, SettingsError
 from heard.chat_app.conversation.events import DraftStarted, Finished, Scored
-from heard.chat_app.conversation.services import open_services
 from heard.chat_app.models.downloads import Weights
+from heard.chat_app.startup import open_services
 from heard.chat_app.studies.study_answers import write_answer
 from heard.chat_app.studies.study_file import StudyFile, parse_study
 from heard.db.study_records import AnswerRecord, AnswerStatus

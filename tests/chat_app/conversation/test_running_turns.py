@@ -13,16 +13,15 @@ from heard.chat_app.conversation.events import (
     CrisisShown,
     DraftStarted,
     Failed,
-    ModelSpec,
     Refused,
     Scored,
     Token,
     TurnEvent,
     TurnRequest,
-    Waiting,
     Whole,
 )
 from heard.chat_app.conversation.running_turns import FLUSH_SECONDS, Crashed, Hub, LiveTurn, Stopped, View
+from heard.chat_app.models.records import ModelSpec, Waiting
 from heard.prompts.records import Persona, Strategy
 from heard.scorer.records import EmpathyScore, ScoreStatus
 

@@ -13,10 +13,10 @@ import pytest
 
 from heard.chat_app.common.settings import Settings
 from heard.chat_app.conversation.events import BallotReady, CrisisShown, Finished, Refused
-from heard.chat_app.conversation.services import open_services
 from heard.chat_app.models.downloads import Weights
+from heard.chat_app.startup import open_services
 from heard.chat_app.studies.ballot_turn import run_ballot_turn
-from heard.chat_app.studies.live_study import blind_study
+from heard.chat_app.studies.live_study import configured_study
 from heard.prompts.library import PromptLibrary
 from tests.chat_app.conversation.test_turn import PERSON, World
 from tests.journeys.talking import CRISIS
@@ -41,7 +41,7 @@ async def world(tmp_path: Path, weights: Weights, migrated: Path) -> AsyncIterat
         )  # fmt: skip
         async with open_services(settings, weights) as services:
             await services.store.ensure_participant(PERSON)
-            yield World(replace(services, blind=None), server)
+            yield World(services, server)
 
 
 class Talk:
@@ -192,7 +192,7 @@ async def test_the_end_of_the_program_ends_it(world: World) -> None:
 async def test_every_arm_of_a_ballot_gets_the_same_turns_and_no_summary(world: World) -> None:
     talk = Talk(world)
     await talk.until_summed_up()
-    study = await blind_study(world.services)
+    study = await configured_study(world.services)
     assert study is not None
     world.server.requests.clear()
     request = world.request("and now", conversation_id=talk.base.conversation_id)

@@ -22,9 +22,10 @@ from heard.chat_app.conversation.events import (
     TurnEvent,
     TurnRequest,
 )
-from heard.chat_app.conversation.services import Services, open_services
+from heard.chat_app.conversation.services import Services
 from heard.chat_app.conversation.turn import run_turn
 from heard.chat_app.models.downloads import Weights
+from heard.chat_app.startup import open_services
 from heard.scorer.records import ScoreStatus
 from tests.chat_app.models.asking import message_to
 from tests.servers import ScriptedServer, cut, reply, stall

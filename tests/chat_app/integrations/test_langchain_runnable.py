@@ -11,7 +11,7 @@ from langchain_core.runnables import RunnableLambda, RunnablePassthrough
 from heard.chat_app.integrations.langchain_runnable import EmpathyRunnable, RunnableInputError
 from heard.chat_app.integrations.open_scorer import open_scorer
 from heard.chat_app.models.downloads import Weights
-from heard.chat_app.models.echo import OPENING, EchoChat
+from heard.chat_app.models.echo_chat import OPENING, EchoChat
 from heard.chat_app.web.score_json import as_json
 from heard.scorer.records import EmpathyScore, ScoreStatus
 from tests.journeys.talking import COMING_BACK

@@ -4,9 +4,10 @@ import uuid
 from dataclasses import replace
 from typing import Any
 
-from heard.chat_app.conversation.events import Delta, ModelFailure, ModelSpec, TurnRequest, Usage
+from heard.chat_app.conversation.events import TurnRequest
 from heard.chat_app.conversation.services import Services
 from heard.chat_app.models.client import Models
+from heard.chat_app.models.records import Delta, ModelFailure, ModelSpec, Usage
 from heard.prompts.records import Prompt, PromptMessage
 from tests.servers import ScriptedServer
 from tests.wires import Wire

@@ -19,8 +19,8 @@ async def main(folder: Path, token: str) -> dict[str, object]:
     with hub_serving("team/tiny", folder, token=token) as hub:
         os.environ |= {"HF_ENDPOINT": hub.endpoint, "HF_TOKEN": token, "MY_TOKEN": f"no-{token}"}
         # Only now, as the Hub's library reads its address when it is loaded.
-        from heard.chat_app.conversation.events import ModelSpec
         from heard.chat_app.models.client import Models
+        from heard.chat_app.models.records import ModelSpec
         from tests.chat_app.models.asking import PROMPT, ask
 
         async def said(model: str, key_env: str | None) -> str:

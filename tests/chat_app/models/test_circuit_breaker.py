@@ -6,9 +6,9 @@ from contextlib import aclosing
 
 import pytest
 
-from heard.chat_app.conversation.events import FailureKind, ModelSpec
 from heard.chat_app.models.circuit_breaker import MOST_IN_A_ROW, TRIAL_SECONDS, Breaker, Breakers, Resting
 from heard.chat_app.models.client import Models
+from heard.chat_app.models.records import FailureKind, ModelSpec
 from tests.chat_app.models.asking import PROMPT, ask, spec_of
 from tests.servers import Cut, Script, ScriptedServer, busy, garbage, refusal, reply, silence, stall
 from tests.wires import WIRES

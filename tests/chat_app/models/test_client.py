@@ -12,8 +12,8 @@ from functools import partial
 
 import pytest
 
-from heard.chat_app.conversation.events import Delta, FailureKind, ModelSpec, Usage
 from heard.chat_app.models.client import LONGEST_RETRY_AFTER, Models
+from heard.chat_app.models.records import Delta, FailureKind, ModelSpec, Usage
 from heard.prompts.records import Prompt, PromptMessage
 from tests import servers
 from tests.chat_app.models import asking

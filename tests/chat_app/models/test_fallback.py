@@ -13,11 +13,11 @@ import pytest
 from heard.chat_app.common.settings import Settings
 from heard.chat_app.conversation.events import BallotReady, Failed, Finished
 from heard.chat_app.conversation.running_turns import View
-from heard.chat_app.conversation.services import open_services
 from heard.chat_app.conversation.turn import run_turn
 from heard.chat_app.models.circuit_breaker import MOST_IN_A_ROW
 from heard.chat_app.models.downloads import Weights
 from heard.chat_app.page.wording import ASKING_ANOTHER, OTHER_MODEL, reply_text
+from heard.chat_app.startup import open_services
 from heard.chat_app.studies.ballot_turn import run_ballot_turn
 from heard.chat_app.studies.study_answers import write_answer
 from heard.chat_app.studies.study_file import StudyFile, parse_study, record_of

@@ -14,9 +14,9 @@ import pytest
 import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
-from heard.chat_app.conversation.events import Delta, FailureKind, ModelSpec, Usage, Waiting
 from heard.chat_app.models.client import Models
 from heard.chat_app.models.llama_engine import Done
+from heard.chat_app.models.records import Delta, FailureKind, ModelSpec, Usage, Waiting
 from heard.prompts.records import Prompt, PromptMessage
 from tests.chat_app.models.asking import SECRET, Outcome, ask
 from tests.chat_app.models.tiny_weights import ANSWER, NO_SYSTEM, ROOM, TEMPLATE, save_weights

@@ -12,11 +12,11 @@ import pytest
 from langchain_core.messages import HumanMessage, SystemMessage
 
 from heard.chat_app.common.settings import load_settings
-from heard.chat_app.conversation.events import Delta, FailureKind, ModelFailure, ModelSpec, Usage, Waiting
 from heard.chat_app.models.client import Models, load_models
 from heard.chat_app.models.downloads import ensure_weights
 from heard.chat_app.models.llama_engine import SLOTS, Done
 from heard.chat_app.models.local_chat import EmbeddedChat, Engine
+from heard.chat_app.models.records import Delta, FailureKind, ModelFailure, ModelSpec, Usage, Waiting
 from heard.chat_app.models.waiting_queue import WaitingLine
 from heard.prompts.records import Prompt, PromptMessage
 

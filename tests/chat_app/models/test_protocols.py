@@ -8,8 +8,8 @@ from contextlib import aclosing
 
 import pytest
 
-from heard.chat_app.conversation.events import Delta, FailureKind, Usage
 from heard.chat_app.models.client import LONGEST_RETRY_AFTER, Models
+from heard.chat_app.models.records import Delta, FailureKind, Usage
 from heard.prompts.records import Prompt, PromptMessage
 from tests.chat_app.models.asking import PROMPT, SECRET, ask, spec_of
 from tests.servers import FOREVER, Cut, Script

@@ -8,10 +8,11 @@ from typing import Any
 
 import pytest
 
-from heard.chat_app.conversation.events import ModelSpec, Usage
 from heard.chat_app.models.client import Models
 from heard.chat_app.models.connections import Connections
-from heard.chat_app.models.providers import PROVIDERS, Call
+from heard.chat_app.models.provider import Call
+from heard.chat_app.models.providers import PROVIDERS
+from heard.chat_app.models.records import ModelSpec, Usage
 from tests.chat_app.models.asking import SECRET, ask, spec_of
 from tests.wires import WIRES
 

@@ -8,11 +8,12 @@ from typing import Any
 import pytest
 
 from heard.chat_app.common.settings import Settings
-from heard.chat_app.conversation.events import FailureKind, ModelFailure
-from heard.chat_app.conversation.services import Services, open_services
+from heard.chat_app.conversation.services import Services
 from heard.chat_app.models.circuit_breaker import MOST_IN_A_ROW
 from heard.chat_app.models.client import Models, load_models
 from heard.chat_app.models.downloads import Weights
+from heard.chat_app.models.records import FailureKind, ModelFailure
+from heard.chat_app.startup import open_services
 from heard.chat_app.studies.generation import generate, store_study
 from heard.chat_app.studies.study_file import StudyFile, parse_study
 from heard.chat_app.studies.study_items import pending
@@ -63,7 +64,7 @@ async def test_health_names_the_models_that_rest_but_not_in_blind_mode(services:
         "status": "starting", "model": "starting", "database": "ok", "scorer": "ready", "prompts": "ok",
         "resting": "north, south",
     }  # fmt: skip
-    blind = Health(replace(services, blind=study()))
+    blind = Health(services, study())
     assert blind.state()["resting"] == "2"
 
 

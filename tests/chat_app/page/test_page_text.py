@@ -10,21 +10,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from heard.chat_app.common.markdown import harmless, shown_text
 from heard.chat_app.conversation.events import (
     CrisisShown,
     DraftStarted,
     Failed,
     Finished,
-    ModelSpec,
     NotSaved,
     Refused,
     Scored,
     Token,
     TurnEvent,
-    Waiting,
     Whole,
 )
 from heard.chat_app.conversation.running_turns import Crashed, Stopped, View
+from heard.chat_app.models.records import ModelSpec, Waiting
 from heard.chat_app.page import wording
 from heard.chat_app.page.bubble import Bubble
 from heard.chat_app.page.chat_settings import ChoiceError, Choices, Offer, changed, restored
@@ -80,24 +80,24 @@ def view(*events: TurnEvent) -> View:
     ],
 )
 def test_nothing_is_loaded_or_swallowed(text: str, gone: str) -> None:
-    shown = wording.harmless(text)
+    shown = harmless(text)
     assert gone not in shown
     assert shown.replace("\u2060", "") == text.replace("\u200b", "").replace("\x00", "")
 
 
 def test_ordinary_words_stay_as_they_are() -> None:
     text = "At 10:30 I said: **no!** Really? [a link](https://example.org) :) \U0001f642 $5"
-    assert wording.harmless(text) == text
+    assert harmless(text) == text
 
 
 @given(st.text(alphabet="![]:ab \u200b\x00(", max_size=40), st.integers(0, 40))
 def test_a_longer_text_only_extends_the_shorter_one(text: str, cut: int) -> None:
-    assert wording.harmless(text).startswith(wording.harmless(text[:cut]))
+    assert harmless(text).startswith(harmless(text[:cut]))
 
 
 @given(st.text(max_size=80))
 def test_every_text_can_be_shown(text: str) -> None:
-    wording.shown_text(text + "\ud800").encode("utf-8")
+    shown_text(text + "\ud800").encode("utf-8")
 
 
 @pytest.mark.parametrize(("ahead", "said"), [(1, "1 person is ahead of you"), (2, "2 people are ahead of you")])

@@ -11,6 +11,7 @@ import pytest
 from heard.chat_app.conversation.services import Services
 from heard.chat_app.models.downloads import Weights
 from heard.chat_app.page.prompt_watch import current_prompts, note_arms, prompts_state
+from heard.chat_app.studies.study_file import StudyFile
 from heard.prompts.library import PromptLibrary
 from tests.chat_app.studies.test_live_study import services, stored
 from tests.journeys.balloting import write_prompts
@@ -98,20 +99,23 @@ async def test_a_greeting_is_shown_with_the_empty_chat_and_is_nobodys_reply(edit
 
 
 @pytest.fixture
+async def study(services: Services) -> StudyFile:
+    return await stored(services)
+
+
+@pytest.fixture
 async def in_study(services: Services, tmp_path: Path) -> Services:
     """Services of a live study with a folder of prompts of their own."""
     write_prompts(tmp_path / "prompts")
-    study = await stored(services)
-    library = PromptLibrary.load(tmp_path / "prompts")
-    return replace(services, library=library, blind=study)
+    return replace(services, library=PromptLibrary.load(tmp_path / "prompts"))
 
 
 async def test_a_live_study_goes_on_with_the_files_of_its_start_and_the_log_says_so(
-    in_study: Services, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    in_study: Services, study: StudyFile, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     write(tmp_path, "persofox", FILE.format("You are an edited fox."))
     for _ in range(2):
-        assert current_prompts(in_study).personas["persofox"].system == "You are Reynard Foxglove."
+        assert current_prompts(in_study, study).personas["persofox"].system == "You are Reynard Foxglove."
     assert prompts_state(in_study) == "waiting"
     assert [record.getMessage() for record in caplog.records] == [
         "prompt files have been edited; study autumn goes on with those of the server's start until a restart"
@@ -119,15 +123,15 @@ async def test_a_live_study_goes_on_with_the_files_of_its_start_and_the_log_says
 
 
 async def test_files_edited_between_two_starts_of_a_study_are_told_arm_by_arm(
-    in_study: Services, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    in_study: Services, study: StudyFile, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     for _ in range(2):
-        note_arms(in_study)
+        note_arms(in_study, study)
     assert caplog.records == []
     write(tmp_path, "listener", FILE.format("You are an edited listener."))
     again = replace(in_study, library=PromptLibrary.load(tmp_path / "prompts"))
     for _ in range(2):  # at every later start, not only at the next
-        note_arms(again)
+        note_arms(again, study)
     assert ["in listener: answers from now on" in record.getMessage() for record in caplog.records] == [True, True]
-    note_arms(in_study)
+    note_arms(in_study, study)
     assert len(caplog.records) == 2, "with the earlier file back there is nothing to tell"

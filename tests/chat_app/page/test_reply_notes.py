@@ -16,12 +16,13 @@ from heard.chat_app.conversation.events import (
     NotSaved,
     Token,
     TurnRequest,
-    Waiting,
 )
-from heard.chat_app.conversation.services import Services, open_services
+from heard.chat_app.conversation.services import Services
 from heard.chat_app.models.downloads import Weights
+from heard.chat_app.models.records import Waiting
 from heard.chat_app.page import wording
 from heard.chat_app.page.reopen import with_replies
+from heard.chat_app.startup import open_services
 from heard.chat_app.studies.ballot_turn import run_ballot_turn
 from heard.chat_app.studies.study_file import parse_study, record_of
 from heard.db.study_records import StudyKind

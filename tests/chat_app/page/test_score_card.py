@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from heard.chat_app.common.markdown import shown_text
 from heard.chat_app.conversation.drafts import details_of
 from heard.chat_app.page.score_card import COMPONENTS, LIMITS, final_props, live_props, score_props
-from heard.chat_app.page.wording import shown_text
 from heard.db.records import DraftRecord, DraftStatus, ScoreRecord
 from heard.scorer.records import NOTES, EmpathyScore, ScoreStatus, Span
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from heard.chat_app.conversation.events import ModelSpec
 from heard.chat_app.models.catalogue import BUILT_IN
+from heard.chat_app.models.records import ModelSpec
 from heard.chat_app.studies.leaks import KINDS, leaks_in
 from heard.chat_app.studies.study_answers import model_names
 

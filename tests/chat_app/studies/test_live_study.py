@@ -12,7 +12,7 @@ from heard.chat_app.common.settings import Settings, SettingsError
 from heard.chat_app.conversation.services import Services
 from heard.chat_app.models.catalogue import load_models
 from heard.chat_app.models.client import Models
-from heard.chat_app.studies.live_study import blind_study, neutral_persona, study_from_arms
+from heard.chat_app.studies.live_study import configured_study, neutral_persona, study_from_arms
 from heard.chat_app.studies.study_file import StudyFile, StudyFileError, parse_study, record_of
 from heard.db.store import Store
 from heard.db.study_store import StudyStore
@@ -68,11 +68,11 @@ async def stored(services: Services, **values: Any) -> StudyFile:
 
 async def test_without_a_setting_the_chat_is_the_ordinary_one(services: Services) -> None:
     await stored(services)
-    assert await blind_study(services) is None
+    assert await configured_study(services) is None
 
 
 async def test_a_line_of_arms_is_a_study_with_a_secret_seed(services: Services) -> None:
-    study = await blind_study(given(services, blind_arms=ARMS, blind_auto_improve="trial"))
+    study = await configured_study(given(services, blind_arms=ARMS, blind_auto_improve="trial"))
     assert study is not None
     assert [(arm.name, arm.persona, arm.strategy, arm.model) for arm in study.arms] == [
         ("listener-plain-echo", "listener", "plain", "echo"),
@@ -84,33 +84,33 @@ async def test_a_line_of_arms_is_a_study_with_a_secret_seed(services: Services) 
 
 
 async def test_after_a_restart_it_is_the_same_study_in_whatever_order_the_arms_stand(services: Services) -> None:
-    first = await blind_study(given(services, blind_arms=ARMS))
+    first = await configured_study(given(services, blind_arms=ARMS))
     turned = ",".join(reversed(ARMS.split(",")))
-    assert await blind_study(given(services, blind_arms=turned)) == first
+    assert await configured_study(given(services, blind_arms=turned)) == first
     assert len(await services.studies.studies()) == 1
 
 
 async def test_other_arms_or_another_way_of_improving_are_another_study(services: Services) -> None:
     lines = {(ARMS, "off"), (ARMS, "trial"), (ARMS.replace("quiet", "coach"), "off")}
-    found = {await blind_study(given(services, blind_arms=line, blind_auto_improve=way)) for line, way in lines}
+    found = {await configured_study(given(services, blind_arms=line, blind_auto_improve=way)) for line, way in lines}
     assert len({study.id for study in found if study}) == 3
 
 
 async def test_the_path_of_a_file_is_read_and_stored_and_keeps_its_seed(services: Services, tmp_path: Path) -> None:
     file = tmp_path / "spring.toml"
     file.write_text(LIVE, encoding="utf-8")
-    first = await blind_study(given(services, blind_study=str(file)))
+    first = await configured_study(given(services, blind_study=str(file)))
     assert first is not None
     assert first.id == "spring"
     assert first.seed
     file.write_text(LIVE.replace('kind = "live"', 'kind = "live"\ntitle = "Spring"'), encoding="utf-8")
-    second = await blind_study(given(services, blind_study=str(file)))
+    second = await configured_study(given(services, blind_study=str(file)))
     assert second == first.model_copy(update={"title": "Spring"})
 
 
 async def test_a_stored_study_goes_by_its_name(services: Services) -> None:
     study = await stored(services, seed="fixed")
-    assert await blind_study(given(services, blind_study="autumn")) == study
+    assert await configured_study(given(services, blind_study="autumn")) == study
 
 
 @pytest.mark.parametrize(
@@ -141,45 +141,45 @@ def test_a_line_of_arms_that_cannot_be_used_says_why(line: str, words: str) -> N
 )
 async def test_an_unknown_name_is_refused_with_the_nearest_right_one(services: Services, line: str, words: str) -> None:
     with pytest.raises(StudyFileError, match=words.replace("?", r"\?")):
-        await blind_study(given(services, blind_arms=line))
+        await configured_study(given(services, blind_arms=line))
     assert await services.studies.studies() == []
 
 
 async def test_an_unknown_study_is_refused_with_the_nearest_right_one(services: Services) -> None:
     with pytest.raises(SettingsError, match="There is none yet: give the path of a study's file"):
-        await blind_study(given(services, blind_study="autum"))
+        await configured_study(given(services, blind_study="autum"))
     await stored(services)
     with pytest.raises(SettingsError, match=r'no live study "autum" is stored. Did you mean autumn\?'):
-        await blind_study(given(services, blind_study="autum"))
+        await configured_study(given(services, blind_study="autum"))
 
 
 async def test_a_survey_is_no_live_study(services: Services, tmp_path: Path) -> None:
     file = tmp_path / "spring.toml"
     file.write_text(LIVE.replace('"live"', '"survey"'), encoding="utf-8")
     with pytest.raises(StudyFileError, match='kind is "survey", and the chat needs a "live" study'):
-        await blind_study(given(services, blind_study=str(file)))
+        await configured_study(given(services, blind_study=str(file)))
     await stored(services, kind="survey")
     with pytest.raises(SettingsError, match='no live study "autumn" is stored'):
-        await blind_study(given(services, blind_study="autumn"))
+        await configured_study(given(services, blind_study="autumn"))
 
 
 async def test_a_file_that_is_not_there_says_so(services: Services, tmp_path: Path) -> None:
     with pytest.raises(StudyFileError, match=r"cannot be read .* Check the path"):
-        await blind_study(given(services, blind_study=str(tmp_path / "none.toml")))
+        await configured_study(given(services, blind_study=str(tmp_path / "none.toml")))
 
 
 async def test_a_stored_study_whose_model_has_gone_says_so(services: Services) -> None:
     arms = [{"name": name, "persona": name, "model": "gone"} for name in ("listener", "quiet")]
     await stored(services, arms=arms)
     with pytest.raises(StudyFileError, match='arm listener: no model "gone"'):
-        await blind_study(given(services, blind_study="autumn"))
+        await configured_study(given(services, blind_study="autumn"))
 
 
 async def test_settings_that_contradict_each_other_are_refused(services: Services) -> None:
     with pytest.raises(SettingsError, match="both set"):
-        await blind_study(given(services, blind_study="autumn", blind_arms=ARMS))
+        await configured_study(given(services, blind_study="autumn", blind_arms=ARMS))
     with pytest.raises(SettingsError, match="blind_auto_improve goes with blind_arms"):
-        await blind_study(given(services, blind_study="autumn", blind_auto_improve="trial"))
+        await configured_study(given(services, blind_study="autumn", blind_auto_improve="trial"))
 
 
 def test_what_stands_in_a_personas_place_names_nobody(services: Services) -> None:

@@ -1,0 +1,62 @@
+"""Anthropic's own servers."""
+
+import warnings
+from typing import TYPE_CHECKING, Any
+
+from heard.chat_app.models.provider import Call, Provider
+
+if TYPE_CHECKING:
+    from langchain_core.language_models.chat_models import BaseChatModel
+
+URL = "https://api.anthropic.com"
+
+
+def chat_model(call: Call) -> "BaseChatModel":
+    """The LangChain chat model for one call."""
+    from anthropic import AsyncAnthropic
+    from langchain_anthropic import ChatAnthropic
+    from pydantic import SecretStr
+
+    spec, url = call.spec, call.spec.base_url or URL
+    sampling: dict[str, Any] = dict(spec.sampling)
+    # ReplyStream ends such a reply, and says so in a sentence.
+    warnings.filterwarnings("ignore", "Received unexpected tool content block", UserWarning)
+    chat = ChatAnthropic(
+        model_name=spec.model,
+        base_url=url,
+        api_key=SecretStr(call.key),
+        temperature=spec.temperature,
+        max_tokens_to_sample=call.max_tokens,
+        max_retries=0,
+        timeout=None,
+        stop=None,
+        streaming=True,
+        **sampling,
+    )
+    # LangChain's own would be shared by all event loops of a process and keep connections past the end of one.
+    client = AsyncAnthropic(
+        api_key=call.key,
+        base_url=url,
+        max_retries=0,
+        timeout=None,
+        http_client=call.connections.clients()[0],
+        open_telemetry=False,
+    )
+    chat.__dict__["_async_client"] = client  # where LangChain keeps what it has made
+    return chat
+
+
+PROVIDER = Provider(
+    name="anthropic",
+    chat=chat_model,
+    module="langchain_anthropic",
+    extra="anthropic",
+    errors=("anthropic:AnthropicError",),
+    protocol="Anthropic's protocol",
+    url=URL,
+    own_path=("/v1",),
+    key_wanted="ANTHROPIC_API_KEY",
+    seed=False,
+    hottest=1,
+    sampling=("top_p", "top_k"),
+)

@@ -1,0 +1,57 @@
+"""Google's Gemini API."""
+
+from typing import TYPE_CHECKING, Any
+
+from heard.chat_app.models.provider import Call, Provider
+
+if TYPE_CHECKING:
+    from langchain_core.language_models.chat_models import BaseChatModel
+
+URL = "https://generativelanguage.googleapis.com"
+
+
+def chat_model(call: Call) -> "BaseChatModel":
+    """The LangChain chat model for one call."""
+    from google import genai
+    from google.genai.types import HttpOptions
+    from langchain_google_genai import ChatGoogleGenerativeAI
+    from pydantic import SecretStr
+
+    spec, url, kept = call.spec, call.spec.base_url or URL, call.connections.kept
+    name = ("google", url, spec.model, call.key)
+    if name not in kept:  # making one takes a twentieth of a second
+        client, idle_client = call.connections.clients()
+        kept[name] = ChatGoogleGenerativeAI(
+            model=spec.model,
+            base_url=url,
+            api_key=SecretStr(call.key),
+            vertexai=False,  # whatever the environment says: that goes by other keys, to another address
+            max_retries=1,  # of attempts; 0 would be the library's own number
+            client_args={"verify": call.connections.trust},
+        )
+        options = HttpOptions(base_url=url, api_version="v1beta", httpx_client=idle_client, httpx_async_client=client)
+        kept[name].client = genai.Client(vertexai=False, api_key=call.key, http_options=options)
+    sampling: dict[str, Any] = dict(spec.sampling)
+    thinking = sampling.pop("thinking_budget", None)
+    # What a model thinks counts as output, and would leave a short reply no room.
+    room = call.max_tokens + max(0, int(thinking or 0))
+    values = {"temperature": spec.temperature, "seed": spec.seed, "max_output_tokens": room, **sampling}
+    if thinking is not None:
+        values["thinking_budget"] = int(thinking)
+    chat: BaseChatModel = kept[name].model_copy(update=values)
+    return chat
+
+
+PROVIDER = Provider(
+    name="google",
+    chat=chat_model,
+    module="langchain_google_genai",
+    extra="google",
+    errors=("google.genai.errors:APIError", "langchain_google_genai.chat_models:ChatGoogleGenerativeAIError"),
+    protocol="Google's protocol",
+    url=URL,
+    own_path=("/v1beta",),
+    key_wanted="GEMINI_API_KEY",
+    sampling=("top_p", "top_k", "frequency_penalty", "presence_penalty", "thinking_budget"),
+    adds_counts=True,
+)

@@ -1,0 +1,36 @@
+"""Weights of the Hugging Face Hub or of a folder, in this process."""
+
+from typing import TYPE_CHECKING
+
+from heard.chat_app.models.provider import Call, Provider
+
+if TYPE_CHECKING:
+    from langchain_core.language_models.chat_models import BaseChatModel
+
+
+def chat_model(call: Call) -> "BaseChatModel":
+    """The LangChain chat model for one call."""
+    from heard.chat_app.models.local_chat import EmbeddedChat
+
+    assert call.hub is not None
+    return EmbeddedChat(
+        engine=call.hub.model(call.spec),
+        max_tokens=call.max_tokens,
+        temperature=call.spec.temperature,
+        sampling=call.spec.sampling,
+        seed=call.spec.seed,
+        ticket=call.ticket,
+    )
+
+
+PROVIDER = Provider(
+    name="transformers",
+    chat=chat_model,
+    module="transformers",
+    beside=("torch",),
+    extra="hub",
+    local="hub",
+    served=False,
+    example="a name of the Hugging Face Hub, or a folder with weights",
+    sampling=("top_p", "top_k", "min_p", "typical_p", "repetition_penalty"),
+)

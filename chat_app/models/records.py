@@ -1,0 +1,95 @@
+"""Typed records of a model call: what is called, what comes back, and how a call fails."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+
+@dataclass(frozen=True, slots=True)
+class ModelSpec:
+    """One entry of `models.toml`: everything needed to call a model."""
+
+    id: str
+    """The entry's name, shown in the settings panel and stored with each draft."""
+    provider: str
+    """A name of `heard.chat_app.models.providers.PROVIDERS`."""
+    model: str
+    """The provider's own name for the model."""
+    label: str
+    """What people read in the settings panel."""
+    base_url: str | None = None
+    key_env: str | None = None
+    """Name of the environment variable with the key; None for a server without one. The key itself is never stored."""
+    temperature: float = 0.7
+    """0..2."""
+    seed: int | None = None
+    sampling: Mapping[str, float] = field(default_factory=dict)
+    """Further sampling parameters under the provider's names, such as top_p; stored with each draft."""
+    context_tokens: int = 8192
+    """Most tokens that prompt and reply may have together."""
+    fallback: str | None = None
+    """The entry that answers where this model fails before its first token, and where that may be (see `Asked`)."""
+
+
+class FailureKind(StrEnum):
+    """Why a model gave no (whole) reply."""
+
+    UNREACHABLE = "unreachable"
+    NOT_INSTALLED = "not_installed"
+    """An extra package is missing."""
+    BAD_KEY = "bad_key"
+    BUSY = "busy"
+    """429."""
+    SERVER_ERROR = "server_error"
+    """5xx."""
+    REJECTED = "rejected"
+    """4xx other than a key or 429."""
+    RESTING = "resting"
+    """Not asked at all: its server has failed so often in a row."""
+    SILENT = "silent"
+    """No first token within the limit."""
+    CUT = "cut"
+    """The stream ended, stalled or died in the middle."""
+    EMPTY = "empty"
+    """A whole stream without one visible character."""
+
+
+class ModelFailure(Exception):
+    """A model call that failed; `str()` is a plain sentence that names the fault and the next step.
+
+    The provider's own text is left out on purpose: it can quote the person's words or a key.
+    """
+
+    exit_status = 2
+
+    def __init__(self, kind: FailureKind, sentence: str) -> None:
+        super().__init__(sentence)
+        self.kind = kind
+        self.sentence = sentence
+
+
+@dataclass(frozen=True, slots=True)
+class Delta:
+    """A piece of a model's text, as it arrived; never empty."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """The model has no free slot; `ahead` calls are served first (1 or more)."""
+
+    ahead: int
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Last item of a whole stream: token counts as the provider gave them, None where it gave none."""
+
+    prompt_tokens: int | None
+    completion_tokens: int | None
+    cut: bool = False
+    """The reply ended because it had reached its longest length."""
+
+
+StreamItem = Delta | Waiting | Usage

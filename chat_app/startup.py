@@ -1,0 +1,132 @@
+"""The composition root: builds what the rooms work with from the settings, and closes it in the end."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from heard.chat_app.common.hints import nearest_name
+from heard.chat_app.common.settings import Settings, SettingsError
+from heard.chat_app.conversation.services import Services
+from heard.chat_app.models.client import Models, load_models
+from heard.chat_app.models.downloads import Weights, check_weights
+from heard.chat_app.models.local_chat import Engine
+from heard.chat_app.page.prompt_watch import note_arms
+from heard.chat_app.studies.live_study import configured_study
+from heard.chat_app.studies.study_file import StudyFile
+from heard.db.engine import create_engine, upgrade
+from heard.db.store import Store
+from heard.db.study_store import StudyStore
+from heard.prompts.library import PromptLibrary
+from heard.prompts.policy_files import OFF
+from heard.scorer.encoder import Encoder
+from heard.scorer.hub import encoder_of
+from heard.scorer.reading import DEFAULT as READING
+from heard.scorer.reading import Reader, ReadingFile
+from heard.scorer.score import Scorer, head_folder
+
+SCORER_THREADS = 2
+"""A person waits for each score; it takes two thirds of the time on two cores, and the chat model makes way for it."""
+
+
+def _checked_defaults(settings: Settings, models: dict[str, object], library: PromptLibrary) -> None:
+    if settings.default_model not in models:
+        raise SettingsError(
+            f'default_model: no model "{settings.default_model}". {nearest_name(settings.default_model, models)}'
+        )
+    if settings.default_strategy not in library.strategies:
+        raise SettingsError(
+            f'default_strategy: no strategy "{settings.default_strategy}". '
+            f"{nearest_name(settings.default_strategy, library.strategies)}"
+        )
+    if settings.improve_policy not in library.policies:
+        raise SettingsError(
+            f'improve_policy: no policy "{settings.improve_policy}". '
+            f"{nearest_name(settings.improve_policy, library.policies)}"
+        )
+    if settings.improve_policy == OFF:
+        raise SettingsError(
+            "improve_policy: never is what holds while auto_improve is off. Name a policy that writes again, or leave "
+            "auto_improve off."
+        )
+
+
+def _reader(scorer: Scorer, embedded: Path) -> Reader:
+    """The reader of emotions; with the scorer's own encoder where that is the one it was trained on."""
+    file = ReadingFile.load(READING)
+    of_scorer = scorer.head.file
+    if (of_scorer.encoder_sha256, tuple(of_scorer.layers)) == (file.encoder_sha256, file.layers):
+        return Reader(file, lambda: scorer.encoder)
+    return Reader(file, lambda: Encoder.load(embedded, file.layers, sha256=file.encoder_sha256))
+
+
+@asynccontextmanager
+async def open_services(
+    settings: Settings, weights: Weights | None = None, *, serving: bool = True
+) -> AsyncIterator[Services]:
+    """Build all parts, migrate the database, and close everything in the end.
+
+    `serving`: this is the chat's own process, so what is unfinished in the database was left by one that died. A
+    command beside a running chat leaves it alone.
+
+    Raises SettingsError, ModelsError, PromptFileError, StudyFileError, WeightsError, ScorerError or StoreError, each a
+    plain sentence.
+    """
+
+    library = PromptLibrary.load(settings.prompts_dir, settings.persona_word)
+    specs = load_models(settings.models_file)
+    _checked_defaults(settings, dict(specs), library)
+    head = head_folder(settings.scorer_head)
+    weights = weights or check_weights(settings.cache_dir)
+    embedded = weights.encoder
+    scorer = Scorer.load(head, encoder_of(head, lambda: embedded), threads=SCORER_THREADS)
+    reader = _reader(scorer, embedded)
+    try:
+        settings.data_dir.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise SettingsError(
+            f"The data folder {settings.data_dir} cannot be made or used ({error.strerror}). "
+            "Make it writable, or set HEARD_DATA_DIR to another folder."
+        ) from None
+    await upgrade(settings.database)
+    database = create_engine(settings.database, lock_seconds=settings.save_seconds)
+    engine = Engine(weights.chat_model)
+    models = Models(
+        specs,
+        engine=engine,
+        first_token_seconds=settings.first_token_seconds,
+        stall_seconds=settings.stall_seconds,
+        total_seconds=settings.total_seconds,
+    )
+    store = Store(database)
+    studies = StudyStore(database)
+    services = Services(settings, store, models, scorer, library, engine, studies, reader=reader)
+    loop, summaries = asyncio.get_running_loop(), services.summaries
+
+    def end_summaries(conversations: set[str]) -> None:
+        loop.call_soon_threadsafe(summaries.cancel, conversations)
+
+    store.on_erased(end_summaries)
+    try:
+        if serving:
+            await store.mark_interrupted()
+            await studies.mark_interrupted()
+        yield services
+    finally:
+        await services.summaries.aclose()
+        services.scoring.shutdown(wait=False, cancel_futures=True)
+        await models.aclose()
+        await asyncio.to_thread(engine.close)  # it waits for the model's current step
+        await database.dispose()
+
+
+async def open_live_study(services: Services) -> StudyFile | None:
+    """The live study of the settings, which answers every message with a ballot; None is the ordinary chat.
+
+    Warns in the log when its prompt files are no longer what they were at its first start. Raises SettingsError,
+    StudyFileError or StoreError.
+    """
+    study = await configured_study(services)
+    if study is not None:
+        note_arms(services, study)
+    return study
