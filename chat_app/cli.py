@@ -1,7 +1,7 @@
 """`heard`: one command line for the chat, the scorer, the crisis check, prompts, models and data.
 
-Every error that a person can cause ends in one plain sentence and exit status 2 (its class says so by `exit_status`); a
-traceback means a fault of ours.
+Every error that a person can cause ends in one plain sentence and exit status 2 (it is a `UserError`); a traceback
+means a fault of ours.
 """
 
 import sys
@@ -23,6 +23,7 @@ from heard.chat_app.commands import (
     score,
     study,
 )
+from heard.errors import UserError
 
 app = typer.Typer(
     help=(
@@ -58,9 +59,6 @@ def main() -> None:
         app()
     except KeyboardInterrupt:
         sys.exit(130)
-    except Exception as error:  # the outermost boundary: known faults become a sentence, all others stay a traceback
-        status = getattr(error, "exit_status", None)
-        if status is None:
-            raise
+    except UserError as error:
         typer.echo(f"heard: {error}", err=True)
-        sys.exit(status)
+        sys.exit(2)

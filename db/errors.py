@@ -8,14 +8,15 @@ import re
 from sqlalchemy.exc import DBAPIError, IntegrityError, SQLAlchemyError, StatementError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
+from heard.errors import UserError
 
-class StoreError(Exception):
+
+class StoreError(UserError):
     """The database did not do what was asked; `str()` is a plain sentence with the next step.
 
     `rule` is the name of the constraint that refused a record, for whoever has to find the fault; else None.
     """
 
-    exit_status = 2
     sentence = "The database could not do this just now. Please try again; if it stays so, tell whoever runs this page."
 
     def __init__(self, sentence: str | None = None, *, rule: str | None = None) -> None:

@@ -72,22 +72,10 @@ async def run_sql(
 
     Texts are cleaned on their way in. For the page's history, whose statements come as SQL.
     """
-    changed = await run_all(engine, [(query, parameters)], attempts=attempts)
-    return changed[0]
 
+    async def work(session: AsyncSession) -> list[dict[str, Any]] | int:
+        done = await session.execute(text(query), clean(dict(parameters)))
+        return [dict(row) for row in done.mappings()] if done.returns_rows else done.rowcount  # type: ignore[attr-defined]
 
-async def run_all(
-    engine: AsyncEngine, statements: list[tuple[str, Mapping[str, Any]]], *, attempts: int = 1
-) -> list[list[dict[str, Any]] | int]:
-    """`run_sql` for several statements in one transaction, with one result each."""
-
-    async def work(session: AsyncSession) -> list[list[dict[str, Any]] | int]:
-        results: list[list[dict[str, Any]] | int] = []
-        for query, parameters in statements:
-            done = await session.execute(text(query), clean(dict(parameters)))
-            rows = [dict(row) for row in done.mappings()] if done.returns_rows else done.rowcount  # type: ignore[attr-defined]
-            results.append(rows)
-        return results
-
-    write = any(not query.lstrip().upper().startswith("SELECT") for query, _ in statements)
+    write = not query.lstrip().upper().startswith("SELECT")
     return await transact(engine, work, write=write, attempts=attempts)

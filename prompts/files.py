@@ -8,15 +8,15 @@ from typing import Any
 
 import yaml
 
+from heard.errors import UserError
+
 _ID = re.compile(r"[a-z0-9][a-z0-9_-]{0,39}")
 # In C where the library has it: a thousand files in a tenth of the time.
 _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
-class PromptFileError(Exception):
+class PromptFileError(UserError):
     """Prompt files that cannot be used; `str()` names the file, the fault and the next step."""
-
-    exit_status = 2
 
     def __init__(self, *faults: str) -> None:
         more = len(faults) - 1

@@ -12,6 +12,7 @@ from typing import Any
 
 import yaml
 
+from heard.errors import UserError
 from heard.prompts.files import nearest
 
 FOLDER = Path(__file__).parent / "safety"
@@ -21,10 +22,8 @@ CATEGORIES = ("ideation", "passive", "plan", "attempt", "self_harm", "third_pers
 _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
-class SafetyFileError(ValueError):
+class SafetyFileError(UserError, ValueError):
     """A safety file that cannot be used; `str()` names the file, the fault and the next step."""
-
-    exit_status = 2
 
 
 class _UniqueLoader(_Loader):  # type: ignore[misc]  # the base is picked at run time

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from heard.errors import UserError
+
 if TYPE_CHECKING:
     from heard.chat_app.common.settings import Settings
     from heard.chat_app.models.downloads import Weights
@@ -17,10 +19,8 @@ CLOSE_SECONDS = 3
 """How long open pages may take to close after Ctrl-C."""
 
 
-class PortError(Exception):
+class PortError(UserError):
     """The address cannot be listened on; `str()` names it and the next step."""
-
-    exit_status = 2
 
 
 @app.command()

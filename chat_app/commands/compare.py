@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from heard.chat_app.commands.progress import Progress
+from heard.errors import UserError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -49,10 +50,8 @@ PerMinuteOption = Annotated[
 ]
 
 
-class CompareError(Exception):
+class CompareError(UserError):
     """Something that a person can put right; `str()` names it and the next step."""
-
-    exit_status = 2
 
 
 @app.command()

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
+from heard.errors import UserError
+
 if TYPE_CHECKING:
-    from heard.chat_app.common.settings import Settings
     from heard.db.store import Store
 
 Result = TypeVar("Result")
@@ -23,10 +24,8 @@ Participant = Annotated[str, typer.Argument(help="The participant's id, as the p
 Out = Annotated[Path | None, typer.Option(help="File to write instead of the standard output.")]
 
 
-class DataError(Exception):
+class DataError(UserError):
     """Something that a person can put right; `str()` names it and the next step."""
-
-    exit_status = 2
 
 
 @db_app.command()
@@ -45,7 +44,7 @@ def person(participant: Participant, out: Out = None) -> None:
     """Write everything stored about one person as JSON."""
     import json
 
-    stored = _on_store(lambda store, _: _export(store, participant))
+    stored = _on_store(lambda store: _export(store, participant))
     _write(json.dumps(stored, ensure_ascii=False, indent=2) + "\n", out)
 
 
@@ -54,10 +53,10 @@ def erase(
     participant: Participant,
     yes: Annotated[bool, typer.Option("--yes", help="Really erase. There is no way back.")] = False,
 ) -> None:
-    """Erase everything stored about one person: rows, page history and files."""
+    """Erase everything stored about one person: rows and page history."""
     if not yes:
         raise DataError("Nothing was erased. Add --yes to erase this person's data for good.")
-    removed = _on_store(lambda store, settings: _erase(store, settings, participant))
+    removed = _on_store(lambda store: _erase(store, participant))
     for table, rows in removed.items():
         typer.echo(f"{table:<14}{rows:>8}")
 
@@ -76,7 +75,7 @@ def flags(
     """Write the cases that people flagged on the scorer's page, of those who allow research and have not withdrawn."""
     from heard.chat_app.export.flag_table import as_csv, as_json_lines
 
-    found = _on_store(lambda store, _: store.research_flags())
+    found = _on_store(lambda store: store.research_flags())
     _write(as_csv(found) if csv else as_json_lines(found), out)
 
 
@@ -100,18 +99,14 @@ async def _export(store: "Store", participant: str) -> dict[str, Any]:
     return stored
 
 
-async def _erase(store: "Store", settings: "Settings", participant: str) -> dict[str, int]:
-    from heard.chat_app.page.element_files import ElementFiles
-
-    files, erased_files = ElementFiles(settings.data_dir / "elements"), list[int]()
-    store.on_erased(lambda threads: erased_files.append(files.erase(threads)))
+async def _erase(store: "Store", participant: str) -> dict[str, int]:
     removed = await store.erase_participant(participant)
     if not any(removed.values()):
         raise DataError(_unknown(participant))
-    return removed | {"files": sum(erased_files)}
+    return removed
 
 
-def _on_store(work: "Callable[[Store, Settings], Awaitable[Result]]") -> Result:
+def _on_store(work: "Callable[[Store], Awaitable[Result]]") -> Result:
     import asyncio
 
     from heard.chat_app.common.settings import load_settings
@@ -121,7 +116,7 @@ def _on_store(work: "Callable[[Store, Settings], Awaitable[Result]]") -> Result:
     async def run() -> Result:
         settings = load_settings()
         async with open_database(settings.database, lock_seconds=settings.save_seconds) as engine:
-            return await work(Store(engine), settings)
+            return await work(Store(engine))
 
     return asyncio.run(run())
 

@@ -5,16 +5,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from heard.errors import UserError
+
 if TYPE_CHECKING:
     from heard.chat_app.results.records import StudyResults, Wanted
 
 app = typer.Typer()
 
 
-class ResultsError(Exception):
+class ResultsError(UserError):
     """Something that a person can put right; `str()` names it and the next step."""
-
-    exit_status = 2
 
 
 @app.command()

@@ -11,6 +11,7 @@ import typer
 
 from heard.chat_app.commands.json_lines import LineError, answer_lines, identity_of, listed
 from heard.chat_app.commands.progress import Progress
+from heard.errors import UserError
 
 if TYPE_CHECKING:
     from heard.scorer.records import EmpathyScore
@@ -48,10 +49,8 @@ class Protocol(StrEnum):
     PAPER = "paper"
 
 
-class CommandError(Exception):
+class CommandError(UserError):
     """Bad input on the command line; `str()` names the fault and the next step."""
-
-    exit_status = 2
 
 
 @app.command()

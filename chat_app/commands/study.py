@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 import typer
 
 from heard.chat_app.commands.progress import Progress
+from heard.errors import UserError
 
 if TYPE_CHECKING:
     from heard.chat_app.common.settings import Settings
@@ -37,10 +38,8 @@ MOST_LISTED = 20
 Limit = Annotated[int | None, typer.Option("--limit", min=1, help="Take only the first N items.")]
 
 
-class StudyError(Exception):
+class StudyError(UserError):
     """Something that a person can put right; `str()` names it and the next step."""
-
-    exit_status = 2
 
 
 @app.command("import")

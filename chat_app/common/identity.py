@@ -18,6 +18,8 @@ from typing import Any
 
 from itsdangerous import BadSignature, URLSafeSerializer
 
+from heard.errors import UserError
+
 VISITOR_COOKIE = "heard_visitor"
 COUNTRY_COOKIE = "heard_country"
 CHAT_COOKIE = "access_token"
@@ -29,10 +31,8 @@ _SECRET_BYTES = 32
 _SALT = "heard-visitor-1"
 
 
-class IdentityError(Exception):
+class IdentityError(UserError):
     """The secret behind the cookies cannot be read or made; `str()` names the file and the next step."""
-
-    exit_status = 2
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,15 +14,14 @@ from pydantic import Field, ValidationError, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from heard.chat_app.common.hints import closest
+from heard.errors import UserError
 
 PREFIX = "HEARD_"
 FILE_NAME = "settings.toml"
 
 
-class SettingsError(Exception):
+class SettingsError(UserError):
     """A setting that cannot be used; `str()` names the file or variable, the fault and the next step."""
-
-    exit_status = 2
 
 
 class Settings(BaseSettings):

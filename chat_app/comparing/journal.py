@@ -18,15 +18,14 @@ from heard.chat_app.comparing.plan import Key
 from heard.chat_app.conversation.drafts import draft_of, draft_values
 from heard.chat_app.models.records import FailureKind
 from heard.db.records import DraftRecord
+from heard.errors import UserError
 
 NAME = "journal.jsonl"
 LOCK = "journal.lock"
 
 
-class JournalError(Exception):
+class JournalError(UserError):
     """A folder whose journal cannot be gone on with; `str()` names the folder, the fault and the next step."""
-
-    exit_status = 2
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ from heard.chat_app.common.hints import nearest_name
 from heard.chat_app.comparing.questions import Question
 from heard.chat_app.conversation.services import Services
 from heard.chat_app.models.records import ModelSpec
+from heard.errors import UserError
 from heard.prompts.records import Persona, Policy, Strategy
 
 Key = tuple[str, str, str, str, str]
@@ -18,10 +19,8 @@ Key = tuple[str, str, str, str, str]
 Named = TypeVar("Named")
 
 
-class PlanError(Exception):
+class PlanError(UserError):
     """A combination that cannot be made; `str()` names what is not there and the nearest right name."""
-
-    exit_status = 2
 
 
 @dataclass(frozen=True, slots=True)

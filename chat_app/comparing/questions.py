@@ -7,13 +7,12 @@ from pathlib import Path
 from heard.chat_app.common.text import has_visible, readable
 from heard.chat_app.safety import crisis_check
 from heard.chat_app.studies.question_files import question_column
+from heard.errors import UserError
 from heard.scorer.csv_rows import decode, read_file, read_sheet
 
 
-class QuestionsError(Exception):
+class QuestionsError(UserError):
     """A file of questions that cannot be used; `str()` names the file, the fault and the next step."""
-
-    exit_status = 2
 
 
 @dataclass(frozen=True, slots=True)

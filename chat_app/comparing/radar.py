@@ -5,6 +5,7 @@ from math import ceil, pi
 from pathlib import Path
 
 from heard.chat_app.comparing.answers import MEASURES
+from heard.errors import UserError
 from heard.scorer.records import HIGHEST, LOWEST
 
 FILES = ("radar.png", "radar.svg")
@@ -17,10 +18,8 @@ SIZE = 3.0
 """Inches of one radar."""
 
 
-class ChartsMissing(Exception):
+class ChartsMissing(UserError):
     """The library that draws is not installed; `str()` says how to get it."""
-
-    exit_status = 2
 
 
 def draw(means: Mapping[str, Mapping[str, float]], folder: Path) -> list[Path]:

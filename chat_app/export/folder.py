@@ -9,15 +9,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from heard.errors import UserError
+
 MANIFEST = "manifest.json"
 FORMAT = "heard export"
 """Value of "format" in a manifest, by which an earlier export is known."""
 
 
-class ExportError(Exception):
+class ExportError(UserError):
     """An export that cannot be made; `str()` says why and names the next step."""
-
-    exit_status = 2
 
 
 @contextmanager

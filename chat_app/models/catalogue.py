@@ -13,6 +13,7 @@ from heard.chat_app.models.llama_engine import CONTEXT_TOKENS
 from heard.chat_app.models.provider import Provider
 from heard.chat_app.models.providers import PROVIDERS
 from heard.chat_app.models.records import ModelSpec
+from heard.errors import UserError
 
 BUILT_IN = {
     "smollm2": ModelSpec(
@@ -33,10 +34,8 @@ ENVIRONMENT_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 LOOKS_LIKE_A_KEY = re.compile(r"(sk|gsk|hf|AIza|xai|pplx)[-_A-Za-z0-9]{16,}")
 
 
-class ModelsError(Exception):
+class ModelsError(UserError):
     """A model entry that cannot be used; `str()` names the file, the entry, the fault and the next step."""
-
-    exit_status = 2
 
 
 def load_models(path: Path | None) -> dict[str, ModelSpec]:

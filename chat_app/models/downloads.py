@@ -24,6 +24,7 @@ from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
 
 from heard.chat_app.models.bundles import CHAT_MODEL, ENCODER, Bundle, ModelFile
+from heard.errors import UserError
 
 __all__ = ["CHAT_MODEL", "ENCODER", "Weights", "WeightsError", "check_weights", "ensure_weights", "fetch_bundles"]
 
@@ -34,10 +35,8 @@ LOCK_SECONDS = 3600.0
 """Longest wait for another process that is fetching the same files."""
 
 
-class WeightsError(Exception):
+class WeightsError(UserError):
     """A model that cannot be used; `str()` names the file or folder, the fault and the next step."""
-
-    exit_status = 2
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from heard.errors import UserError
+
 
 @dataclass(frozen=True, slots=True)
 class ModelSpec:
@@ -54,13 +56,11 @@ class FailureKind(StrEnum):
     """A whole stream without one visible character."""
 
 
-class ModelFailure(Exception):
+class ModelFailure(UserError):
     """A model call that failed; `str()` is a plain sentence that names the fault and the next step.
 
     The provider's own text is left out on purpose: it can quote the person's words or a key.
     """
-
-    exit_status = 2
 
     def __init__(self, kind: FailureKind, sentence: str) -> None:
         super().__init__(sentence)

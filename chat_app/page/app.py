@@ -26,6 +26,7 @@ from chainlit.utils import wrap_user_function
 
 from heard.chat_app.common.background import in_background
 from heard.chat_app.common.identity import country_from_headers
+from heard.chat_app.common.ids import is_uuid
 from heard.chat_app.conversation.events import TurnRequest
 from heard.chat_app.conversation.running_turns import Events, LiveTurn
 from heard.chat_app.conversation.turn import run_beside, run_turn
@@ -34,7 +35,6 @@ from heard.chat_app.page.bubble import Bubble
 from heard.chat_app.page.chainlit_frame import Page
 from heard.chat_app.page.chat_settings import ChoiceError, Choices, Offer
 from heard.chat_app.page.data_layer import HeardDataLayer
-from heard.chat_app.page.element_files import is_uuid
 from heard.chat_app.page.prompt_watch import current_prompts
 from heard.chat_app.page.reopen_ballots import ballot_entries
 from heard.chat_app.page.runtime import current

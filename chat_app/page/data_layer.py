@@ -4,22 +4,20 @@ What people say is kept by `db/store.py`; these tables only draw the sidebar and
 Chainlit's class:
 
 - A failure is a `StoreError` (a plain sentence; no SQL, no words of anybody) where Chainlit's class swallows it. Reads,
-  renaming and deleting raise it: Chainlit's routes then answer 500, and its sockets log the sentence. Steps and
-  elements are written by tasks that nobody waits for, so there it is logged and kept for `take_failure`, which the app
-  may ask after a turn: the turn itself is safe in our tables. Writes wait for a lock like the store's, and try again.
+  renaming and deleting raise it: Chainlit's routes then answer 500, and its sockets log the sentence. Steps are
+  written by tasks that nobody waits for, so there it is logged and kept for `take_failure`, which the app may ask after
+  a turn: the turn itself is safe in our tables. Writes wait for a lock like the store's, and try again.
 - A thread is written only for a user who is a participant in our tables, and never again once it is erased. So a
   reply that still streams after "erase my data" brings nothing back, and nobody without consent gets a row.
-- Every write is checked against the session's user, because the browser chooses the ids of messages and elements.
+- Every write is checked against the session's user, because the browser chooses the ids of messages.
 - Thread ids that are no UUIDs never reach SQL (Chainlit puts them there by interpolation).
 - Of a thread's metadata only KEPT_METADATA stays: the rest of `user_session` would be sent to the browser.
 - A thread's title is the beginning of its first message, unless that was a crisis.
 
-An element's props live in its row. The content of other kinds of element is a file that the page gets as a `data:` URL
-inside the conversation, whose owner Chainlit has checked; there is no address at which anybody could ask for it.
+Elements are not kept here: the page's own, cards and ballots, are drawn again from our tables, and a person sends none.
 """
 
 import asyncio
-import base64
 import json
 import logging
 import uuid
@@ -29,7 +27,6 @@ from weakref import WeakValueDictionary
 
 from chainlit.context import ChainlitContextException, context
 from chainlit.data.sql_alchemy import SQLAlchemyDataLayer
-from chainlit.data.storage_clients.base import BaseStorageClient
 from chainlit.data.utils import queue_until_user_message
 from chainlit.element import Element, ElementDict
 from chainlit.step import StepDict
@@ -37,13 +34,13 @@ from chainlit.types import Feedback, ThreadDict
 from chainlit.user import PersistedUser, User
 from chainlit.utils import utc_now
 
-from heard.chat_app.page.element_files import ElementFileError, ElementFiles, is_uuid
+from heard.chat_app.common.ids import is_uuid
 from heard.chat_app.page.history_rows import NEUTRAL_TITLE, kept_metadata, parse, parse_step, plain, title_of, upsert
 from heard.db.errors import StoreDenied, StoreError
-from heard.db.history_tables import ELEMENT_COLUMNS, STEP_COLUMNS
+from heard.db.history_tables import STEP_COLUMNS
 from heard.db.store import Store
 from heard.db.text import clean
-from heard.db.transaction import run_all, run_sql
+from heard.db.transaction import run_sql
 
 NAME_LENGTH = 200
 """Longest name of a thread that a person may give, in characters."""
@@ -62,61 +59,18 @@ def _queued(method: Method) -> Method:
     return cast(Method, queue_until_user_message()(method))
 
 
-class LocalStorage(BaseStorageClient):
-    """Element files in a folder of ours. Its "read URL" holds the content itself (see the head of this file)."""
-
-    def __init__(self, files: ElementFiles) -> None:
-        self.files = files
-
-    async def upload_file(
-        self,
-        object_key: str,
-        data: bytes | str,
-        mime: str = "application/octet-stream",
-        overwrite: bool = True,
-        content_disposition: str | None = None,
-    ) -> dict[str, Any]:
-        """Write the file. Raises ElementFileError for a key that is not "thread id/element id" or too large a file."""
-        content = str(clean(data)).encode() if isinstance(data, str) else data
-        await asyncio.to_thread(self.files.write, object_key, content)
-        return {"object_key": object_key, "url": None}
-
-    async def delete_file(self, object_key: str) -> bool:
-        """Remove the file; whether there was one."""
-        return await asyncio.to_thread(self.files.delete, object_key)
-
-    async def get_read_url(self, object_key: str) -> str:
-        """The content as a `data:` URL; raises ElementFileError when it is gone."""
-        content = await asyncio.to_thread(self.files.read, object_key)
-        if content is None:
-            raise ElementFileError("The file of this element is gone.")
-        return "data:application/octet-stream;base64," + base64.b64encode(content).decode("ascii")
-
-    def erase(self, thread_ids: set[str]) -> None:
-        """Remove all files of these threads."""
-        self.files.erase(thread_ids)
-
-    async def close(self) -> None:
-        """Nothing is held open."""
-
-
 class HeardDataLayer(SQLAlchemyDataLayer):
     """See the head of this file. Shares the store's engine and does not close it."""
 
-    def __init__(self, store: Store, storage: LocalStorage | None = None) -> None:
-        """Without `storage` only custom elements are kept, which have no files.
-
-        The constructor of Chainlit's class is not called: it would open a second engine with other settings.
-        """
+    def __init__(self, store: Store) -> None:
+        """The constructor of Chainlit's class is not called: it would open a second engine with other settings."""
         self.store = store
         self.engine = store.engine
-        self.storage_provider = storage
+        self.storage_provider = None
         self.user_thread_limit = 1000
         self.show_logger = False
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._failures: dict[str, str] = {}
-        if storage is not None:
-            store.on_erased(storage.erase)
 
     async def execute_sql(self, query: str, parameters: dict[str, Any]) -> list[dict[str, Any]] | int:
         """Run a statement; lists and objects among the parameters become JSON. Raises StoreError."""
@@ -124,11 +78,9 @@ class HeardDataLayer(SQLAlchemyDataLayer):
 
     async def close(self) -> None:
         """The engine belongs to the store."""
-        if self.storage_provider is not None:
-            await self.storage_provider.close()
 
     def take_failure(self, thread_id: str) -> str | None:
-        """The sentence for the last step or element of this thread that could not be written; then forgets it."""
+        """The sentence for the last step of this thread that could not be written; then forgets it."""
         return self._failures.pop(thread_id, None)
 
     # Users
@@ -172,10 +124,6 @@ class HeardDataLayer(SQLAlchemyDataLayer):
             parse(thread, metadata={}, tags=None)
             for step in thread["steps"]:
                 parse_step(step)
-            for element in thread["elements"]:
-                parse(element, props={}, playerConfig=None)
-                if str(element.get("url") or "").startswith("data:"):
-                    element["url"] = element["url"].replace("application/octet-stream", element.get("mime") or "", 1)
         return threads
 
     async def update_thread(
@@ -273,12 +221,10 @@ class HeardDataLayer(SQLAlchemyDataLayer):
 
     @_queued
     async def delete_step(self, step_id: str) -> None:
-        """Delete a step of the session's user, with its elements and feedback. Raises StoreError."""
+        """Delete a step of the session's user, with its feedback. Raises StoreError."""
         rows = await self.execute_sql('SELECT "threadId" FROM steps WHERE id = :id', {"id": step_id})
         if isinstance(rows, list) and rows and await self._ready(rows[0]["threadId"]):
-            ids = {"id": step_id}
-            deletes = ('DELETE FROM elements WHERE "forId" = :id', "DELETE FROM steps WHERE id = :id")
-            await run_all(self.engine, [(query, ids) for query in deletes], attempts=ATTEMPTS)
+            await self.execute_sql("DELETE FROM steps WHERE id = :id", {"id": step_id})
 
     async def get_step(self, step_id: str) -> StepDict | None:
         """One step, or None."""
@@ -298,63 +244,26 @@ class HeardDataLayer(SQLAlchemyDataLayer):
         """There is none to delete."""
         return False
 
-    # Elements
+    # Elements: none is kept (see the head of this file), whatever a browser asks for.
 
-    @_queued
     async def create_element(self, element: Element) -> None:
-        """Write an element, or write it anew; one whose id is in another thread is left alone.
-
-        Nothing is fetched from an element's URL: the browser can choose it, and this server is not its messenger.
-        """
-        thread_id = str(element.thread_id or "")
-        if not element.for_id:
-            return
-        row = cast(dict[str, Any], element.to_dict())
-        values = {key: value for key, value in row.items() if key in ELEMENT_COLUMNS and value is not None}
-        async with self._lock(thread_id):
-            try:
-                if await self._ready(thread_id):
-                    values["objectKey"] = await self._keep_content(element, thread_id)
-                    await self.execute_sql(upsert("elements", values), values)
-            except (StoreError, ElementFileError, OSError) as failure:
-                self._report(thread_id, failure)
-
-    async def _keep_content(self, element: Element, thread_id: str) -> str | None:
-        if element.type == "custom":
-            return None  # its content is its props
-        if self.storage_provider is None:
-            raise ElementFileError("This page keeps no files, so this one will be missing when it is reopened.")
-        content = await asyncio.to_thread(_read, element.path) if element.path else element.content
-        if content is None:
-            return None
-        key = f"{thread_id}/{element.id}"
-        await self.storage_provider.upload_file(key, content)
-        return key
+        """Keep nothing, and fetch nothing from an element's URL: the browser can choose it."""
 
     async def get_element(self, thread_id: str, element_id: str) -> ElementDict | None:
-        """One element of a thread, or None."""
-        thread = await self.get_thread(thread_id)
-        elements = (thread["elements"] or []) if thread else []
-        return next((element for element in elements if element["id"] == element_id), None)
+        """There is none."""
+        return None
 
-    @_queued
     async def delete_element(self, element_id: str, thread_id: str | None = None) -> None:
-        """Delete an element of the session's user, and its file. Raises StoreError."""
-        rows = await self.execute_sql('SELECT "threadId", "objectKey" FROM elements WHERE id = :id', {"id": element_id})
-        if isinstance(rows, list) and rows and await self._ready(rows[0]["threadId"]):
-            await self.execute_sql("DELETE FROM elements WHERE id = :id", {"id": element_id})
-            if self.storage_provider is not None and rows[0]["objectKey"]:
-                await self.storage_provider.delete_file(rows[0]["objectKey"])
+        """There is none to delete."""
 
     # Helpers
 
     def _lock(self, thread_id: str) -> asyncio.Lock:
         return self._locks.setdefault(thread_id, asyncio.Lock())
 
-    def _report(self, thread_id: str, failure: Exception) -> None:
-        sentence = failure.strerror or "file error" if isinstance(failure, OSError) else str(failure)
-        log.warning("The page's history was not saved: %s", sentence)
-        self._failures[thread_id] = sentence
+    def _report(self, thread_id: str, failure: StoreError) -> None:
+        log.warning("The page's history was not saved: %s", failure)
+        self._failures[thread_id] = str(failure)
 
 
 def _now() -> str:
@@ -368,8 +277,3 @@ def _visitor() -> str | None:
     except ChainlitContextException:
         return None
     return str(user.identifier) if user else ""
-
-
-def _read(path: str) -> bytes:
-    with open(path, "rb") as file:
-        return file.read()

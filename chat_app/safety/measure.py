@@ -13,6 +13,7 @@ from math import sqrt
 from pathlib import Path
 
 from heard.chat_app.safety.crisis_check import check
+from heard.errors import UserError
 
 COMMON_WORDS = (
     "suicide", "suicidal", "kill myself", "killing myself", "end my life", "want to die", "wanna die", "self harm",
@@ -23,7 +24,7 @@ COMMON_WORDS = (
 _COMMON = re.compile("|".join(re.escape(word) for word in COMMON_WORDS), re.IGNORECASE)
 
 
-class MeasureError(ValueError):
+class MeasureError(UserError, ValueError):
     """Cases that cannot be read; `str()` names the file, the line and the fault, never the text."""
 
 

@@ -13,6 +13,8 @@ Chinese, Japanese, Korean and Thai have one token a character, so `想死` is tw
 import re
 from collections.abc import Callable, Mapping, Sequence
 
+from heard.errors import UserError
+
 Words = tuple[str, ...]
 Element = tuple[str, frozenset[Words], int]
 """("words", alternatives, 1 when optional) or ("gap", nothing, how many words at most)."""
@@ -21,10 +23,8 @@ Element = tuple[str, frozenset[Words], int]
 _SIGNS = frozenset("[](){}~")
 
 
-class PatternError(ValueError):
+class PatternError(UserError, ValueError):
     """A pattern that cannot be read; `str()` names the pattern and the fault."""
-
-    exit_status = 2
 
 
 class PatternReader:

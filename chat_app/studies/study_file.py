@@ -16,6 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 
 from heard.chat_app.common.hints import closest
 from heard.db.study_records import LETTERS, StudyKind, StudyRecord
+from heard.errors import UserError
 
 NAME = r"^[a-z0-9][a-z0-9_-]{0,62}$"
 MOST = len(LETTERS)
@@ -26,10 +27,8 @@ OPEN_QUESTION = (
 """The study's own open question, in our words."""
 
 
-class StudyFileError(Exception):
+class StudyFileError(UserError):
     """A study's file that cannot be used; `str()` names the file, the fault and the next step."""
-
-    exit_status = 2
 
 
 class _Part(BaseModel):

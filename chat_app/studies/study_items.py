@@ -22,6 +22,7 @@ from heard.chat_app.studies.question_files import first_line, question_column
 from heard.chat_app.studies.study_answers import model_names, shown
 from heard.chat_app.studies.study_file import MOST, StudyFile
 from heard.db.study_records import AnswerRecord, ItemRecord
+from heard.errors import UserError
 from heard.scorer.csv_rows import Row, Sheet, read_file, read_sheet
 
 HUMAN = "human"
@@ -33,10 +34,8 @@ _MOST_TOLD = 3
 """Faults of one file that are told at once."""
 
 
-class ItemsError(Exception):
+class ItemsError(UserError):
     """A file of items that cannot be used; `str()` names the file, the line, the fault and the next step."""
-
-    exit_status = 2
 
 
 @dataclass(slots=True)

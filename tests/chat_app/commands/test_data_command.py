@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from heard.chat_app.page.element_files import ElementFiles
 from heard.db.engine import create_engine, upgrade
 from heard.db.records import ConsentRecord
 from heard.db.store import Store
@@ -36,10 +35,10 @@ def refused(*arguments: str) -> str:
     return sentence
 
 
-def fill(folder: Path) -> str:
-    """A turn of PERSON with a file; gives the conversation's id."""
+def fill(folder: Path) -> None:
+    """A turn of PERSON."""
 
-    async def work() -> str:
+    async def work() -> None:
         url = f"sqlite+aiosqlite:///{folder / 'var' / 'heard.db'}"
         await upgrade(url)
         engine, make = create_engine(url), Make()
@@ -48,11 +47,8 @@ def fill(folder: Path) -> str:
         conversation = make.conversation(PERSON)
         await make.turn(store, conversation, WORDS)
         await engine.dispose()
-        return conversation.id
 
-    thread = asyncio.run(work())
-    ElementFiles(folder / "var" / "elements").write(f"{thread}/{PERSON}", WORDS.encode())
-    return thread
+    asyncio.run(work())
 
 
 def test_upgrade_makes_the_database_and_may_be_repeated(folder: Path) -> None:
@@ -90,14 +86,13 @@ def test_what_cannot_be_exported(folder: Path) -> None:
     assert refused("data", "person", "'; DROP TABLE participant; --").startswith("Nothing is stored")
 
 
-def test_erase_takes_rows_and_files(folder: Path) -> None:
-    thread = fill(folder)
+def test_erase_takes_the_rows_and_the_words(folder: Path) -> None:
+    fill(folder)
     assert "--yes" in refused("erase", PERSON)
-    assert (folder / "var" / "elements" / thread).exists()
     result = heard("erase", PERSON, "--yes")
     assert result.status == 0
     counts = {line.split()[0]: int(line.split()[1]) for line in result.stdout.splitlines()}
-    assert (counts["message"], counts["participant"], counts["files"], counts["threads"]) == (1, 1, 1, 0)
+    assert (counts["message"], counts["participant"], counts["threads"]) == (1, 1, 0)
     left = [item for item in (folder / "var").rglob("*") if item.is_file() and WORDS.encode() in item.read_bytes()]
     assert left == []
     assert "Nothing is stored" in refused("erase", PERSON, "--yes")

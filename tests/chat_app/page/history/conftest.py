@@ -6,10 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from heard.chat_app.page.element_files import ElementFiles
 from heard.db.engine import create_engine
 from heard.db.store import Store
-from tests.chat_app.page.history.threads import ANN, BOB, HeardDataLayer, LocalStorage, cl
+from tests.chat_app.page.history.threads import ANN, BOB, HeardDataLayer, cl
 from tests.db.conftest import Make
 
 
@@ -31,13 +30,8 @@ async def store(path: Path) -> AsyncIterator[Store]:
 
 
 @pytest.fixture
-def files(tmp_path: Path) -> ElementFiles:
-    return ElementFiles(tmp_path / "elements")
-
-
-@pytest.fixture
-async def layer(store: Store, files: ElementFiles) -> HeardDataLayer:
-    layer = HeardDataLayer(store, LocalStorage(files))
+async def layer(store: Store) -> HeardDataLayer:
+    layer = HeardDataLayer(store)
     for participant in (ANN, BOB):
         await layer.create_user(cl.User(identifier=participant))
     return layer

@@ -24,7 +24,6 @@ with warnings.catch_warnings():
 
     from heard.chat_app.page.data_layer import NAME_LENGTH as NAME_LENGTH
     from heard.chat_app.page.data_layer import HeardDataLayer
-    from heard.chat_app.page.data_layer import LocalStorage as LocalStorage
 
 ANN, BOB = "11111111-1111-4111-8111-111111111111", "22222222-2222-4222-8222-222222222222"
 WORDS = "my very private words"
