@@ -10,6 +10,7 @@ import asyncio
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from dataclasses import replace
+from functools import partial
 
 from heard.chat_app.conversation.answer_request import Asked
 from heard.chat_app.conversation.context_window import fitted
@@ -45,9 +46,9 @@ async def write_drafts(services: Services, asked: Asked, made: Drafts) -> AsyncG
     guidance: Guidance | None = None
     for number in range(1, asked.policy.most_drafts + 1):
         yield DraftStarted(number, guidance.aim if guidance else None)
-        async with aclosing(_by_whom_it_may(services, asked, number, guidance, made)) as pieces:
-            async for piece in pieces:
-                yield piece
+        async with aclosing(_draft(services, asked, number, guidance, made)) as events:
+            async for event in events:
+                yield event
         yield Whole()
         rated = await _rate(services, asked.text, made, asked.earlier)
         yield Scored(number, rated.score)
@@ -58,20 +59,34 @@ async def write_drafts(services: Services, asked: Asked, made: Drafts) -> AsyncG
         guidance = await _guidance(services, asked, made)
 
 
-async def _by_whom_it_may(
+async def _draft(
     services: Services, asked: Asked, number: int, guidance: Guidance | None, made: Drafts
 ) -> AsyncGenerator[TurnEvent, None]:
     """One draft by the model asked for or, where that fails before its first token, by its fallback.
 
-    The stand-in gets a prompt of its own, as it reads more or less, and writes whatever else the reply needs: the
-    first one would be waited for again.
+    The fallback gets a prompt of its own, as it reads more or less, and writes whatever else the reply needs: the first
+    one would be waited for again.
     """
+    aim = guidance.aim if guidance else None
     while True:
         by = replace(asked, model=drawn_anew(asked.policy, made.stand_in or asked.model, number))
         try:
-            async with aclosing(_generate(services, by, number, guidance, made)) as pieces:
-                async for piece in pieces:
-                    yield piece
+            if made.values is None:  # before the first draft, the hidden steps of the strategy
+                async with aclosing(run_steps(services, by, made)) as waits:
+                    async for wait in waits:
+                        yield wait
+            made_to_fit = await fitted(services.models, by.model, partial(_prompt, by, guidance, made))
+            made.begin(by.model, made_to_fit.prompt, number, aim)
+            made_to_fit.check()
+            async with aclosing(services.models.stream(by.model, made_to_fit.prompt)) as stream:
+                async for item in stream:
+                    made.take(item)
+                    match item:
+                        case Delta(piece):
+                            yield Token(piece)
+                        case Waiting():
+                            yield item
+            made.end(DraftStatus.COMPLETE)
             return
         except ModelFailure:
             if not asked.may_fall_back or made.begun or by.model.fallback is None:
@@ -80,40 +95,17 @@ async def _by_whom_it_may(
         yield FellBack()
 
 
-async def _generate(
-    services: Services, asked: Asked, number: int, guidance: Guidance | None, made: Drafts
-) -> AsyncGenerator[TurnEvent, None]:
-    """One draft, from its prompt to its end; before the first one the hidden steps of the strategy."""
-    if made.values is None:
-        async with aclosing(run_steps(services, asked, made)) as waits:
-            async for wait in waits:
-                yield wait
-    filled = for_reply(asked.strategy, made.values or {})
-
-    def build(count: Counter) -> Prompt:
-        return build_prompt(
-            asked.persona,
-            filled,
-            asked.history,
-            asked.text,
-            guidance=guidance.text if guidance else None,
-            summary=asked.summary,
-            context_tokens=asked.model.context_tokens,
-            count=count,
-        )
-
-    made_to_fit = await fitted(services.models, asked.model, build)
-    made.begin(asked.model, made_to_fit.prompt, number, guidance.aim if guidance else None)
-    made_to_fit.check()
-    async with aclosing(services.models.stream(asked.model, made_to_fit.prompt)) as stream:
-        async for item in stream:
-            made.take(item)
-            match item:
-                case Delta(piece):
-                    yield Token(piece)
-                case Waiting():
-                    yield item
-    made.end(DraftStatus.COMPLETE)
+def _prompt(asked: Asked, guidance: Guidance | None, made: Drafts, count: Counter) -> Prompt:
+    return build_prompt(
+        asked.persona,
+        for_reply(asked.strategy, made.values or {}),
+        asked.history,
+        asked.text,
+        guidance=guidance.text if guidance else None,
+        summary=asked.summary,
+        context_tokens=asked.model.context_tokens,
+        count=count,
+    )
 
 
 async def _guidance(services: Services, asked: Asked, made: Drafts) -> Guidance | None:

@@ -29,88 +29,59 @@ from heard.db.records import ConversationRecord, DraftStatus, MessageRecord, Out
 from heard.db.store import StoreError
 from heard.prompts.history import Exchange
 
-Inside = Callable[[TurnRequest, Services], AsyncGenerator[TurnEvent, None]]
-"""What happens with a message that is no crisis."""
 Answer = Callable[[TurnRequest, Services, Past], AsyncGenerator[TurnEvent, None]]
 """What happens with a message that is stored as pending and has to be answered, and closed by `close_message`."""
 
 log = logging.getLogger(__name__)
 
 
-async def run_turn(request: TurnRequest, services: Services) -> AsyncGenerator[TurnEvent, None]:
-    """Answer one message, as events in the order of `records.py`. Closing the generator is the Stop button.
+async def run_turn(
+    request: TurnRequest, services: Services, answer: Answer | None = None, *, refusal: str | None = None
+) -> AsyncGenerator[TurnEvent, None]:
+    """The way of every message, as events in the order of `events.py`. Closing the generator is the Stop button.
+
+    A crisis is handed off here, and only what is none is admitted, stored and given to `answer` (default: a reply). A
+    message that gets none, because the conversation is busy, say, has a `refusal`: the plain sentence that says why.
 
     Raises nothing that a person could cause: faults of models and database arrive as events with a plain sentence.
     """
-    async with aclosing(run_answered_by(_answer, request, services)) as events:
-        async for event in events:
-            yield event
-
-
-async def run_answered_by(answer: Answer, request: TurnRequest, services: Services) -> AsyncGenerator[TurnEvent, None]:
-    """The way of every message that may be answered: past the crisis check, admitted, stored, and then `answer`."""
-    async with aclosing(_door(request, services, partial(_admitted, answer=answer))) as events:
-        async for event in events:
-            yield event
-
-
-async def run_beside(request: TurnRequest, services: Services, why: str) -> AsyncGenerator[TurnEvent, None]:
-    """A message that gets no reply, for the reason `why` (a plain sentence): the conversation is busy, say.
-
-    A crisis is handed off all the same, and first. Anything else is written down as refused; no model, no score.
-    """
-
-    async def refused(request: TurnRequest, services: Services) -> AsyncGenerator[TurnEvent, None]:
-        if has_visible(request.text):
-            await _open(request, services, Outcome.REFUSED)
-        yield Refused(why)
-
-    async with aclosing(_door(request, services, refused)) as events:
-        async for event in events:
-            yield event
-
-
-async def _door(request: TurnRequest, services: Services, inside: Inside) -> AsyncGenerator[TurnEvent, None]:
-    """The way of every message: a crisis is handed off here, and only what is none gets `inside`."""
     request = replace(request, text=readable(request.text))
     verdict = crisis_check.check(request.text)
-    events = _hand_off(request, services, verdict.language) if verdict.crisis else inside(request, services)
-    async with aclosing(events):
+    if verdict.crisis:
+        try:
+            # The numbers come first: a locked database must not keep them from the person.
+            yield CrisisShown(crisis_check.handoff(request.country, verdict.language))
+        finally:
+            await _open(request, services, Outcome.CRISIS)
+        return
+    admitted = await _admit(request, services, refusal)
+    if isinstance(admitted, Refused):
+        yield admitted
+        return
+    async with aclosing((answer or write_reply)(request, services, admitted)) as events:
         async for event in events:
             yield event
 
 
-async def _admitted(request: TurnRequest, services: Services, *, answer: Answer) -> AsyncGenerator[TurnEvent, None]:
-    if not has_visible(request.text):
-        yield Refused("Your message has no visible text in it. Write a few words and send it again.")
-        return
-    length, limit = len(request.text), services.settings.message_limit
-    if length > limit:
-        await _open(request, services, Outcome.REFUSED)
-        yield Refused(
+async def _admit(request: TurnRequest, services: Services, refusal: str | None) -> Past | Refused:
+    """Write the message down. What was said before it, or why it is not answered."""
+    visible, length, limit = has_visible(request.text), len(request.text), services.settings.message_limit
+    if not visible and refusal is None:
+        refusal = "Your message has no visible text in it. Write a few words and send it again."
+    elif length > limit and refusal is None:
+        refusal = (
             f"Your message has {length:,} characters, and {limit:,} fit into one. It was not sent to the model. "
             "Please shorten it or send it in parts."
         )
-        return
-
-    earlier = await _open(request, services, Outcome.PENDING)
-    if isinstance(earlier, str):
-        yield Refused(f"{earlier} Your message was not sent to the model.")
-        return
-    async with aclosing(answer(request, services, earlier)) as events:
-        async for event in events:
-            yield event
+    if refusal is not None:
+        if visible:
+            await _open(request, services, Outcome.REFUSED)
+        return Refused(refusal)
+    past = await _open(request, services, Outcome.PENDING)
+    return Refused(f"{past} Your message was not sent to the model.") if isinstance(past, str) else past
 
 
-async def _hand_off(request: TurnRequest, services: Services, language: str | None) -> AsyncGenerator[TurnEvent, None]:
-    try:
-        # The numbers come first: a locked database must not keep them from the person.
-        yield CrisisShown(crisis_check.handoff(request.country, language))
-    finally:
-        await _open(request, services, Outcome.CRISIS)
-
-
-async def _answer(request: TurnRequest, services: Services, past: Past) -> AsyncGenerator[TurnEvent, None]:
+async def write_reply(request: TurnRequest, services: Services, past: Past) -> AsyncGenerator[TurnEvent, None]:
     """The drafts of one reply, and its end: stored whole, stored as stopped, or stored as broken."""
     made = Drafts()
     history = exchanges(past)

@@ -29,7 +29,7 @@ from heard.chat_app.common.identity import country_from_headers
 from heard.chat_app.common.ids import is_uuid
 from heard.chat_app.conversation.events import TurnRequest
 from heard.chat_app.conversation.running_turns import Events, LiveTurn
-from heard.chat_app.conversation.turn import run_beside, run_turn
+from heard.chat_app.conversation.turn import run_turn
 from heard.chat_app.page import chat_settings, reopen, settings_panel, wording
 from heard.chat_app.page.bubble import Bubble
 from heard.chat_app.page.chainlit_frame import Page
@@ -318,7 +318,7 @@ async def on_message(message: cl.Message) -> None:
         run = partial(run_ballot_turn, study=page.live_study, width_class=_widths.get(session, "desktop"))
     turn = None if why else page.hub.begin(request, partial(run, services=services))
     if turn is None:
-        beside = page.hub.beside(request, partial(run_beside, services=services, why=why or wording.BUSY))
+        beside = page.hub.beside(request, partial(run_turn, services=services, refusal=why or wording.BUSY))
         await follow(beside, session, keeps=True)
         if running is not None and not foreign:
             # Chainlit unlocks the input when this returns, and that must not happen while the other reply is running.

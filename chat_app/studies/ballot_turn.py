@@ -1,6 +1,6 @@
 """One turn in blind mode: a message, and the answers of every arm of the study, shown together.
 
-    door (crisis check) -> message stored -> earlier ballots passed over -> ballot drawn -> all arms at once -> stored
+    crisis check -> message stored -> earlier ballots passed over -> ballot drawn -> all arms at once -> stored
 
 Every arm gets the same earlier turns: those that fit the smallest window among them. A summary is in none of the
 prompts, for one of the models would have to write it, and would be quoted in the others' prompts.
@@ -12,7 +12,6 @@ has ended: neither its text nor that it is there, so that speed tells nothing.
 import asyncio
 import logging
 from collections.abc import AsyncGenerator, Callable, Sequence
-from contextlib import aclosing
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
@@ -29,7 +28,7 @@ from heard.chat_app.conversation.events import (
     TurnRequest,
 )
 from heard.chat_app.conversation.services import Services
-from heard.chat_app.conversation.turn import close_message, exchanges, run_answered_by
+from heard.chat_app.conversation.turn import close_message, exchanges, run_turn
 from heard.chat_app.studies.assignment import draw_live
 from heard.chat_app.studies.ballot_view import NOTHING_ARRIVED, ballot_props
 from heard.chat_app.studies.enrolment import enrol
@@ -45,7 +44,7 @@ NOT_STORED = "The answers are lost, so there is nothing to vote on."
 log = logging.getLogger(__name__)
 
 
-async def run_ballot_turn(
+def run_ballot_turn(
     request: TurnRequest,
     services: Services,
     study: StudyFile,
@@ -57,10 +56,7 @@ async def run_ballot_turn(
     Of `request`, persona, strategy and model are not used. `width_class` is that of the person's page, one of WIDTHS.
     Raises nothing that a person could cause, like `run_turn`.
     """
-    answer = partial(_ballot, study=study, width_class=width_class)
-    async with aclosing(run_answered_by(answer, request, services)) as events:
-        async for event in events:
-            yield event
+    return run_turn(request, services, partial(_ballot, study=study, width_class=width_class))
 
 
 async def _ballot(

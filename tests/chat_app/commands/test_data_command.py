@@ -35,10 +35,10 @@ def refused(*arguments: str) -> str:
     return sentence
 
 
-def fill(folder: Path) -> None:
-    """A turn of PERSON."""
+def fill(folder: Path) -> str:
+    """A turn of PERSON; gives the conversation's id."""
 
-    async def work() -> None:
+    async def work() -> str:
         url = f"sqlite+aiosqlite:///{folder / 'var' / 'heard.db'}"
         await upgrade(url)
         engine, make = create_engine(url), Make()
@@ -47,8 +47,9 @@ def fill(folder: Path) -> None:
         conversation = make.conversation(PERSON)
         await make.turn(store, conversation, WORDS)
         await engine.dispose()
+        return conversation.id
 
-    asyncio.run(work())
+    return asyncio.run(work())
 
 
 def test_upgrade_makes_the_database_and_may_be_repeated(folder: Path) -> None:
