@@ -4,13 +4,12 @@ Handed out and not copied: the folder stays that app's own, may be read-only, an
 props fit. The element has a name of its own, so that an app may have a ScoreCard too.
 """
 
-from pathlib import Path
-
 from fastapi import FastAPI
 from fastapi.responses import FileResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-PUBLIC = Path(__file__).resolve().parents[2] / "public"
+from heard.chat_app.page.chainlit_files import PUBLIC
+
 ELEMENT = "HeardScoreCard"
 STYLESHEET = "/public/heard-card.css"
 """Below the app's root; the card asks for it."""
@@ -45,10 +44,7 @@ def hand_out(app: FastAPI) -> None:
     """
     missing = [file.name for file in FILES.values() if not file.is_file()]
     if missing:
-        raise PluginError(
-            f"This installation of heard has no {' and no '.join(missing)}. "
-            "Install it from its own folder: pip install -e PATH."
-        )
+        raise PluginError(f"This installation of heard has no {' and no '.join(missing)}. Install heard again.")
     # By name: Chainlit's watch mode may load this module anew, with another class.
     if any(getattr(added.cls, "__name__", "") == CardFiles.__name__ for added in app.user_middleware):
         return

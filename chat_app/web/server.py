@@ -23,6 +23,7 @@ from heard.chat_app.common.notice import HERE, notice
 from heard.chat_app.common.settings import Settings
 from heard.chat_app.conversation.running_turns import Hub
 from heard.chat_app.conversation.services import Services
+from heard.chat_app.page.chainlit_files import lay_out
 from heard.chat_app.page.runtime import Runtime, install
 from heard.chat_app.studies.study_file import StudyFile
 from heard.chat_app.web.api import api_routes
@@ -36,8 +37,6 @@ from heard.chat_app.web.score_queue import ScoreLine
 from heard.chat_app.web.vote_routes import vote_routes
 from heard.db.errors import StoreError
 
-ROOT = Path(__file__).resolve().parents[2]
-"""Folder with `.chainlit/` and `public/`; resolved, because the packages are reached by links."""
 TARGET = Path(__file__).parents[1] / "page" / "app.py"
 LOOPBACK_NAMES = ("127.0.0.1", "localhost", "::1", "[::1]")
 EVERY_ADDRESS = ("0.0.0.0", "::")
@@ -47,10 +46,10 @@ def create_app(settings: Settings, services: Services, live_study: StudyFile | N
     """The whole program for one process: pages, JSON routes and chat.
 
     Chainlit keeps its state in modules, so a process can hold one such app. Raises IdentityError when the cookie
-    secret cannot be read or made.
+    secret cannot be read or made, ChainlitFilesError when the page's files cannot be laid into the data folder.
     """
     identity = Identity.load(settings.data_dir)
-    os.environ["CHAINLIT_APP_ROOT"] = str(ROOT)
+    os.environ["CHAINLIT_APP_ROOT"] = str(lay_out(settings.data_dir))
     os.environ["TRACELOOP_TELEMETRY"] = "false"  # Chainlit loads that library; nothing here may call out
     os.environ["CHAINLIT_AUTH_SECRET"] = identity.chat_secret()
     runtime = Runtime(services, identity, live_study)
@@ -133,7 +132,11 @@ def consent_check(services: Services) -> Callable[[str], Awaitable[bool]]:
 def mount_chat(app: FastAPI) -> str:
     """Mount Chainlit at `/chat` and return the Content-Security-Policy that fits its page."""
     leave_out_telemetry()
+    from chainlit.config import APP_ROOT
     from chainlit.utils import mount_chainlit
+
+    if os.environ["CHAINLIT_APP_ROOT"] != APP_ROOT:
+        raise RuntimeError(f"Chainlit was imported too early: it reads its settings in {APP_ROOT}.")
 
     mount_chainlit(app=app, target=str(TARGET), path="/chat")
     import chainlit.server

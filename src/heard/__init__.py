@@ -7,6 +7,7 @@ these names. What this package offers directly is imported when it is first aske
 and takes none of the chat along.
 """
 
+import os
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -16,6 +17,12 @@ if TYPE_CHECKING:
 __all__ = ["EmpathyRunnable", "Scorer"]
 
 _PLACES = {"EmpathyRunnable": "heard.chat_app.integrations.langchain_runnable", "Scorer": "heard.scorer.score"}
+
+if not os.path.isdir(os.path.join(os.path.dirname(__file__), "scorer")):
+    raise ImportError(
+        "heard was installed from a checkout whose symbolic links in src/heard are plain files. On Windows, turn on "
+        "developer mode, run `git config core.symlinks true` and `git checkout-index -fa`, and install heard again."
+    )
 
 
 def __getattr__(name: str) -> Any:

@@ -7,7 +7,7 @@ import socket
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -84,22 +84,23 @@ class Served:
 
 
 @contextmanager
-def serving(folder: Path, **settings: str) -> Iterator[Served]:
+def serving(folder: Path, *, command: Sequence[str | Path] = COMMAND, **settings: str) -> Iterator[Served]:
     """Start `heard chat` in `folder` with a model "talker" that plays scripts; `settings` are HEARD_ variables.
 
-    More models may stand in `folder`'s models.toml already.
+    More models may stand in `folder`'s models.toml already. A `command` of another environment finds its own heard.
     """
     with ScriptedServer() as model, (folder / "log").open("w") as log:
         with (folder / "models.toml").open("a", encoding="utf-8") as file:
             file.write(f'talker = {{ provider = "openai", model = "talker", base_url = "{model.base_url}" }}\n')
         data = Path(settings.setdefault("data_dir", str(folder / "data")))
+        inherited = {name: value for name, value in os.environ.items() if command is COMMAND or name != "PYTHONPATH"}
         process = subprocess.Popen(
-            [*COMMAND, "--port", str(free_port())],
+            [*command, "--port", str(free_port())],
             stdout=subprocess.PIPE,
             stderr=log,
             text=True,
             cwd=folder,
-            env={**os.environ, **{f"HEARD_{name.upper()}": value for name, value in settings.items()}},
+            env={**inherited, **{f"HEARD_{name.upper()}": value for name, value in settings.items()}},
         )
         try:
             assert process.stdout

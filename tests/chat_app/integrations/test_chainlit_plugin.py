@@ -8,9 +8,10 @@ import pytest
 from fastapi import FastAPI
 from playwright.async_api import expect
 
-from heard.chat_app.integrations.card_files import ELEMENT, PUBLIC, STYLESHEET, PluginError, hand_out
+from heard.chat_app.integrations.card_files import ELEMENT, STYLESHEET, PluginError, hand_out
 from heard.chat_app.integrations.open_scorer import open_scorer
 from heard.chat_app.models.downloads import Weights
+from heard.chat_app.page.chainlit_files import PUBLIC
 from tests.browser import Console, chromium, installed, say
 from tests.journeys.talking import CRISIS, CURT, WARM
 from tests.plain_chainlit import PlainPage, Running, page_of, running

@@ -4,17 +4,15 @@ import json
 import re
 from dataclasses import replace
 from datetime import UTC, datetime
-from pathlib import Path
 
 import pytest
 
 from heard.chat_app.common.markdown import shown_text
 from heard.chat_app.conversation.drafts import details_of
+from heard.chat_app.page.chainlit_files import PUBLIC
 from heard.chat_app.page.score_card import COMPONENTS, LIMITS, final_props, live_props, score_props
 from heard.db.records import DraftRecord, DraftStatus, ScoreRecord
 from heard.scorer.records import NOTES, EmpathyScore, ScoreStatus, Span
-
-PUBLIC = Path(__file__).parents[3] / "public"
 
 
 def scored(cognitive: float, emotional: float, behavioral: float) -> EmpathyScore:

@@ -144,7 +144,7 @@ async def test_a_crisis_in_the_reason_gets_numbers_and_is_not_stored(web: Web, b
 def test_both_pages_tell_widths_apart_alike() -> None:
     """The classes of one study must mean the same in the chat and in a survey."""
     root = Path(__file__).parents[3]
-    pages = ("public/elements/HeardBallot.jsx", "chat_app/web/pages/static/survey.js")
+    pages = ("chat_app/page/public/elements/HeardBallot.jsx", "chat_app/web/pages/static/survey.js")
     limits = [re.findall(r"innerWidth < (\d+)", (root / page).read_text(encoding="utf-8")) for page in pages]
     assert limits[0] == limits[1]
     assert len(limits[0]) == 2

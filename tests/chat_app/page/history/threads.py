@@ -3,6 +3,7 @@
 import json
 import os
 import sqlite3
+import tempfile
 import typing
 import uuid
 import warnings
@@ -11,7 +12,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-os.environ.setdefault("CHAINLIT_APP_ROOT", str(Path(__file__).parents[4]))
+from heard.chat_app.page.chainlit_files import lay_out
+
+os.environ.setdefault("CHAINLIT_APP_ROOT", str(lay_out(Path(tempfile.mkdtemp(prefix="heard-tests-")))))
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # of packages that Chainlit imports
     import chainlit as cl
