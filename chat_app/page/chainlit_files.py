@@ -10,6 +10,8 @@ import tempfile
 from importlib.util import find_spec
 from pathlib import Path
 
+from heard.errors import UserError
+
 SOURCE = Path(__file__).parent
 """Holds the originals; `.chainlit` and `chainlit.md` are links to the top level in a checkout."""
 PUBLIC = SOURCE / "public"
@@ -19,10 +21,8 @@ NEEDED = (".chainlit/config.toml", ".chainlit/translations/en-US.json", "chainli
 """A file of each part. Without one of them the installation is broken."""
 
 
-class ChainlitFilesError(Exception):
+class ChainlitFilesError(UserError):
     """A file that Chainlit needs is missing or cannot be written; `str()` names it and the next step."""
-
-    exit_status = 2
 
 
 def lay_out(data_dir: Path) -> Path:
