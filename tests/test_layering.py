@@ -112,6 +112,8 @@ HOMES = {
         "chat_app/models/providers/",
         "chat_app/common/settings.py",
         "chat_app/studies/study_file.py",
+        "chat_app/web/api_description.py",
+        "scorer/score_json.py",
     },
     "pydantic_settings": {"chat_app/common/settings.py"},
     "rich": {"chat_app/commands/", "chat_app/models/downloads.py"},

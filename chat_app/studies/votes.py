@@ -15,10 +15,10 @@ from heard.chat_app.conversation.services import Services
 from heard.chat_app.safety import crisis_check
 from heard.chat_app.studies.continuation import carried_on
 from heard.chat_app.web.score_calls import RefusedCall
-from heard.chat_app.web.score_json import SCALES
 from heard.db.errors import StoreError, StoreGone, VoteRefused
 from heard.db.study_records import LETTERS, WIDTHS, AnswerRecord, Choice, VoteRecord
 from heard.db.voting import MOST_SECONDS, NO_SUCH_TIME
+from heard.scorer.records import SCALES
 
 LONGEST_REASON = 5_000
 """Characters of the free text."""

@@ -12,6 +12,7 @@ from heard.chat_app.conversation.services import Services
 from heard.chat_app.web.api_description import description
 from heard.chat_app.web.score_calls import MOST_BYTES, RefusedCall, check_caller, read_call, too_large
 from heard.chat_app.web.score_queue import CallerLeft, ScoreLine
+from heard.scorer.score_json import as_json
 
 FRESH = {"Cache-Control": "no-store"}
 RETRY_SECONDS = 5
@@ -37,7 +38,7 @@ def api_routes(services: Services, health: Callable[[], dict[str, str]], line: S
             check_caller(request.headers, request.client.host if request.client else "")
             call = read_call(await body_of(request), limit)
             async with watched(request) as left:
-                answers = await line.rate(call, left)
+                answers = [as_json(score) for score in await line.rate(call, left)]
         except RefusedCall as refused:
             again = {"Retry-After": str(RETRY_SECONDS)} if refused.status == 429 else {}
             return JSONResponse({"status": "refused", "reason": refused.sentence}, refused.status, FRESH | again)

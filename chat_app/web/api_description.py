@@ -6,10 +6,11 @@ refusal. A test holds every real answer against it.
 
 from typing import Any
 
+from pydantic import TypeAdapter
+
 from heard.chat_app.web.score_calls import MOST_BYTES, MOST_EARLIER, MOST_ITEMS
-from heard.chat_app.web.score_json import SCALES
 from heard.chat_app.web.score_queue import MOST_WAITING
-from heard.scorer.records import HIGHEST, LOWEST, NOTES, Level, ScoreStatus
+from heard.scorer.score_json import ScoreJson
 
 REFUSALS = {
     "400": "The body is not JSON.",
@@ -54,27 +55,8 @@ def _operation() -> dict[str, Any]:
 
 def _schemas(limit: int) -> dict[str, Any]:
     text = {"type": "string", "maxLength": limit}
-    number = {"type": ["number", "null"], "minimum": LOWEST, "maximum": HIGHEST}
-    ends = {"type": "array", "items": number | {"type": "number"}, "minItems": 2, "maxItems": 2}
-    sha256 = {"type": "string", "pattern": "^[0-9a-f]{64}$"}
-    score = _object(
-        {
-            "status": {
-                "enum": [*(status.value for status in ScoreStatus), "crisis"],
-                "description": 'All but "scored" come without numbers and with a reason.',
-            },
-            "reason": {"type": ["string", "null"], "description": "Why there is no score, as a plain sentence."},
-            **dict.fromkeys(SCALES, number),
-            "levels": _by_name(SCALES, {"enum": [level.value for level in Level]}),
-            "intervals": _by_name(SCALES, ends | {"description": "Lowest and highest plausible value."}),
-            "notes": _by_name(NOTES, {"type": "string", "description": "A sentence for people."}),
-            "head_name": {"type": "string"},
-            "head_sha256": sha256,
-            "encoder_sha256": sha256,
-            "help": {"type": "string", "description": 'With "crisis": the page with numbers to call.'},
-        },
-        optional=("head_name", "head_sha256", "encoder_sha256", "help"),
-    )
+    scores = TypeAdapter(ScoreJson).json_schema(ref_template="#/components/schemas/{model}", mode="serialization")
+    models = scores.pop("$defs")
     earlier = {"type": "array", "items": text, "maxItems": MOST_EARLIER, "default": []}
     pair = _object(
         {
@@ -85,16 +67,12 @@ def _schemas(limit: int) -> dict[str, Any]:
         ("seeker", "earlier"),
     )
     refusal = _object({"status": {"const": "refused"}, "reason": {"type": "string"}})
-    return {"Pair": pair, "Score": score, "Refusal": refusal}
+    return {"Pair": pair, "Score": scores, **models, "Refusal": refusal}
 
 
 def _object(properties: dict[str, Any], optional: tuple[str, ...] = ()) -> dict[str, Any]:
     required = [name for name in properties if name not in optional]
     return {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
-
-
-def _by_name(names: Any, value: dict[str, Any]) -> dict[str, Any]:
-    return {"type": "object", "properties": dict.fromkeys(names, value), "additionalProperties": False}
 
 
 def _list(name: str) -> dict[str, Any]:

@@ -11,12 +11,12 @@ import asyncio
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from heard.chat_app.conversation.services import Services
-from heard.chat_app.safety import crisis_check
+from heard.chat_app.safety.checked_score import checked_score
 from heard.chat_app.web.score_calls import Call, Exchange, RefusedCall
-from heard.chat_app.web.score_json import as_json, crisis_json
+from heard.scorer.records import EmpathyScore
 from heard.scorer.score import Scorer
 
 T = TypeVar("T")
@@ -44,8 +44,8 @@ class ScoreLine:
         self._turn = asyncio.Semaphore(1)
         self._calls = 0
 
-    async def rate(self, call: Call, left: Callable[[], bool]) -> list[dict[str, Any]]:
-        """One answer for each pair, in order. Raises RefusedCall (429) when the line is full.
+    async def rate(self, call: Call, left: Callable[[], bool]) -> list[EmpathyScore]:
+        """One score for each pair, in order. Raises RefusedCall (429) when the line is full.
 
         `left()` tells whether the caller has gone away, at which the rest is not rated: CallerLeft.
         """
@@ -81,8 +81,6 @@ class ScoreLine:
             await asyncio.sleep(LOOK_SECONDS)
 
 
-def rated(scorer: Scorer, text: Exchange) -> dict[str, Any]:
-    """The answer for one reply. Blocking: the crisis check of a long text takes its time too."""
-    if any(crisis_check.check(said).crisis for said in (*text.earlier, text.seeker, text.reply)):
-        return crisis_json()
-    return as_json(scorer.score(text.seeker, text.reply, text.earlier))
+def rated(scorer: Scorer, text: Exchange) -> EmpathyScore:
+    """The score of one reply. Blocking."""
+    return checked_score(scorer, text.seeker, text.reply, text.earlier)
