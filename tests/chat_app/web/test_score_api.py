@@ -9,8 +9,10 @@ import httpx
 import jsonschema
 import pytest
 
-from heard.chat_app.web.score_calls import MOST_BYTES, MOST_EARLIER, MOST_ITEMS, RefusedCall, read_call
+from heard.chat_app.common.refusals import RefusedCall
+from heard.chat_app.web.json_route import MOST_BYTES
 from heard.chat_app.web.score_queue import HOLD_SECONDS, MOST_WAITING
+from heard.chat_app.web.score_request import LONGEST_ID, MOST_EARLIER, MOST_ITEMS, Batch, Exchange, exchanges_of
 from heard.scorer.records import EmpathyScore, ScoreStatus
 from heard.scorer.score_json import as_json
 from tests.journeys.talking import COMING_BACK, WARM, Served, begun, slow
@@ -75,6 +77,15 @@ async def test_a_list_is_answered_in_order_each_as_if_alone(
     assert set(given[2]) == {"id", "status", "reason", "help"}
 
 
+@pytest.mark.parametrize("given", ["a7", "\u4eba", 7, -0.5, 10**30, None])
+async def test_an_id_comes_back_as_it_was(
+    client: httpx.AsyncClient, described: dict[str, Any], given: str | float | None
+) -> None:
+    answer = await client.post("/api/score", json={"items": [{"id": given, "reply": ""}, {"reply": "", "id": "z"}]})
+    fits(described, answer)
+    assert [one["id"] for one in answer.json()["items"]] == [given, "z"]
+
+
 async def test_what_was_said_before_is_looked_at_and_a_crisis_in_it_ends_it(
     client: httpx.AsyncClient, described: dict[str, Any]
 ) -> None:
@@ -118,6 +129,10 @@ def test_what_a_score_may_carry_is_in_its_json() -> None:
         (f'{{"items": [{{"reply": "a", "{SECRET}": 1}}]}}'.encode(), 422),
         (f'{{"reply": null, "seeker": "{SECRET}"}}'.encode(), 422),
         (f'{{"reply": "a", "earlier": "{SECRET}"}}'.encode(), 422),
+        (f'{{"reply": "a", "id": ["{SECRET}"]}}'.encode(), 422),
+        (b'{"reply": "a", "id": NaN}', 422),
+        (b'{"reply": "a", "id": "\\ud800"}', 422),
+        (json.dumps({"reply": "a", "id": SECRET * LONGEST_ID}).encode(), 422),
         (f'{{"reply": "a", "earlier": [["{SECRET}"]]}}'.encode(), 422),
         (json.dumps({"reply": "a", "earlier": [SECRET] * (MOST_EARLIER + 1)}).encode(), 422),
         (json.dumps({"reply": "a", "earlier": [SECRET * 1000]}).encode(), 413),
@@ -139,10 +154,10 @@ async def test_a_refusal_is_a_sentence_and_repeats_nothing(
 
 
 def test_the_bounds_are_where_they_are_said_to_be() -> None:
-    full = json.dumps({"items": [{"reply": "a" * 100}] * MOST_ITEMS}).encode()
-    assert len(read_call(full, 100).texts) == MOST_ITEMS
+    full = Batch(items=[Exchange(reply="a" * 100)] * MOST_ITEMS)
+    assert len(exchanges_of(full, 100)) == MOST_ITEMS
     with pytest.raises(RefusedCall, match="Item 1: "):
-        read_call(full, 99)
+        exchanges_of(full, 99)
 
 
 # --- who may call ---------------------------------------------------------------------------------------------------
