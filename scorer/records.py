@@ -6,6 +6,8 @@ from enum import StrEnum
 
 COMPONENTS = ("cognitive", "emotional", "behavioral")
 """The three components, in the order of every array, table and card (Sanchez et al. 2019)."""
+SCALES = (*COMPONENTS, "empathy")
+"""The four numbers of a score, in order."""
 
 LOWEST, HIGHEST = 1.0, 3.0
 """The scale of each component and of Empathy: 1 lacking, 2 moderate, 3 strong."""
@@ -28,6 +30,8 @@ class ScoreStatus(StrEnum):
     NOT_ENGLISH = "not_english"
     UNREADABLE = "unreadable"
     TOO_LONG = "too_long"
+    CRISIS = "crisis"
+    """Never given by the scorer itself: whoever looks for a crisis first gives it, and then the scorer sees no text."""
 
 
 def level_of(value: float) -> Level:

@@ -71,10 +71,12 @@ def score(
     """Rate a reply's cognitive, emotional and behavioral empathy on 1 to 3."""
     if (text is None) is not jsonl:
         raise CommandError('Give one text, or --jsonl: heard score "That sounds hard."')
+    from heard.chat_app.safety.checked_score import checked_score
+
     scorer = open_scorer(head, encoder)
     if jsonl:
         raise typer.Exit(filter_lines(scorer, sys.stdin.buffer, sys.stdout))
-    typer.echo(render(scorer.score(seeker, text or "")))
+    typer.echo(render(checked_score(scorer, seeker, text or "")))
 
 
 @app.command()
@@ -232,7 +234,7 @@ def filter_lines(scorer: "Scorer", source: BinaryIO, out: TextIO) -> int:
 
 
 def pair_of(row: dict[str, Any]) -> tuple[str, str]:
-    """The seeker's message ("" if there is none) and the reply of a line. Raises LineError for what is no text."""
+    """The seeker's message ("" if there is none) and the reply of a line. Raises LineError when one is not a string."""
     identity, seeker, reply = identity_of(row), row.get("seeker"), row.get("reply")
     if not isinstance(reply, str):
         raise LineError('"reply" is missing or is not text.', identity)
@@ -242,7 +244,7 @@ def pair_of(row: dict[str, Any]) -> tuple[str, str]:
 
 
 def _earlier(row: dict[str, Any]) -> list[str]:
-    """What the same person wrote before the line's message. Raises LineError for what is no list of texts."""
+    """What the same person wrote before the line's message. Raises LineError when it is not a list of strings."""
     given = row.get("earlier") or []
     if not isinstance(given, list) or not all(isinstance(text, str) for text in given):
         raise LineError('"earlier" is not a list of texts.', identity_of(row))
@@ -250,14 +252,11 @@ def _earlier(row: dict[str, Any]) -> list[str]:
 
 
 def _answer(row: dict[str, Any], scorer: "Scorer") -> dict[str, Any]:
+    from heard.chat_app.safety.checked_score import checked_score
+    from heard.scorer.score_json import as_json
+
     identity, (seeker, reply) = identity_of(row), pair_of(row)
-    result = scorer.score(seeker, reply, _earlier(row))
-    if result.empathy is None:
-        return {"id": identity, "status": result.status.value, "reason": result.reason}
-    names = ("cognitive", "emotional", "behavioral", "empathy")
-    values = {name: round(getattr(result, name), 4) for name in names}
-    ranges = {name: [round(end, 4) for end in ends] for name, ends in result.intervals.items()}
-    return {"id": identity, "status": "scored", **values, "intervals": ranges, "notes": list(result.notes)}
+    return as_json(checked_score(scorer, seeker, reply, _earlier(row)), identity)
 
 
 def _fault(error: LineError) -> dict[str, Any]:

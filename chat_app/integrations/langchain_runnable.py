@@ -2,9 +2,9 @@
 
     {"seeker": RunnablePassthrough(), "reply": prompt | model} | EmpathyRunnable.load()
 
-It rates whatever it is given, as `heard score` does, and looks for no crisis: `check` of
-`heard.chat_app.safety.crisis_check` is for that. What it is given goes to the callbacks and tracers of the chain, as
-with every part of one.
+A text that reads like a crisis gets the status CRISIS and no numbers, as with `heard score`; what such a message is
+answered with stays the chain's own matter. What it is given goes to the callbacks and tracers of the chain, as with
+every part of one.
 """
 
 import asyncio
@@ -16,6 +16,7 @@ from langchain_core.messages import BaseMessage
 from langchain_core.runnables import Runnable, RunnableConfig
 
 from heard.chat_app.integrations.open_scorer import open_scorer
+from heard.chat_app.safety.checked_score import checked_score
 from heard.scorer.records import EmpathyScore
 from heard.scorer.score import Scorer
 
@@ -31,7 +32,7 @@ class RunnableInputError(TypeError):
 
 
 class EmpathyRunnable(Runnable[Given, EmpathyScore]):
-    """Rates a reply. For plain values instead of a record, go on with `| heard.chat_app.web.score_json.as_json`.
+    """Rates a reply. For plain values instead of a record, go on with `| heard.scorer.score_json.as_json`.
 
     All its calls, `batch` and async ones included, are rated one after the other in one thread of its own: the event
     loop is never held up, and a long batch takes no more than its share of the processor.
@@ -55,10 +56,11 @@ class EmpathyRunnable(Runnable[Given, EmpathyScore]):
         return await self._acall_with_config(self._arate, input, config, **kwargs)
 
     def _rate(self, given: Given) -> EmpathyScore:
-        return self._thread.submit(self.scorer.score, *texts_of(given)).result()
+        return self._thread.submit(checked_score, self.scorer, *texts_of(given)).result()
 
     async def _arate(self, given: Given) -> EmpathyScore:
-        return await asyncio.get_running_loop().run_in_executor(self._thread, self.scorer.score, *texts_of(given))
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._thread, checked_score, self.scorer, *texts_of(given))
 
 
 def texts_of(given: Given) -> tuple[str, str, list[str]]:
@@ -69,7 +71,7 @@ def texts_of(given: Given) -> tuple[str, str, list[str]]:
         raise RunnableInputError(f"The input has other keys than those that are known. {SHAPES}")
     earlier = given.get("earlier", [])
     if not isinstance(earlier, list):
-        raise RunnableInputError(f'"earlier" is no list. {SHAPES}')
+        raise RunnableInputError(f'"earlier" is not a list. {SHAPES}')
     said = [_text(text, 'A text of "earlier"') for text in earlier]
     return _text(given.get("seeker", ""), '"seeker"'), _text(given["reply"], '"reply"'), said
 

@@ -1,65 +1,127 @@
-"""The JSON routes: `/health` for whoever runs the server, `/api/score` for ratings without a chat, and a description of
-the second for programs that make clients of one."""
+"""The JSON routes: `/health` for whoever runs the server, `/api/score` for ratings without a chat, and its description
+in the OpenAPI format for programs that make clients of one.
+
+Who may ask for scores. It needs no cookie, since it stores nothing and belongs to no participant; so the cookie of
+somebody's chat is worth nothing here either. A program on this machine may call, and a page of this very server. A page
+of another site may not: the gate refuses its `Origin`, JSON alone is taken (which a form cannot send, and a script not
+without asking first), and no answer carries a header that would let a foreign page read it. A program on another
+machine is refused; one that pretends to be a page of this server reaches no more than a queue of bounded length
+(`score_queue.py`).
+"""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
+from functools import cache
+from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter, Body, Request
+from fastapi.openapi.utils import get_openapi
 from fastapi.responses import JSONResponse, Response
+from pydantic import BaseModel, ConfigDict
 
-from heard.chat_app.conversation.services import Services
-from heard.chat_app.web.api_description import description
-from heard.chat_app.web.score_calls import MOST_BYTES, RefusedCall, check_caller, read_call, too_large
-from heard.chat_app.web.score_queue import CallerLeft, ScoreLine
+from heard.chat_app.common.refusals import RefusedCall
+from heard.chat_app.web.dependencies import SiteDep
+from heard.chat_app.web.json_route import MOST_BYTES, NOT_CACHED, JsonRoute
+from heard.chat_app.web.score_queue import MOST_WAITING, CallerLeft
+from heard.chat_app.web.score_request import MOST_ITEMS, Batch, Call, exchanges_of, refusal
+from heard.scorer.score_json import ScoreJson, score_json
 
-FRESH = {"Cache-Control": "no-store"}
-RETRY_SECONDS = 5
-"""Told to a caller who found the line full."""
-
-
-def api_routes(services: Services, health: Callable[[], dict[str, str]], line: ScoreLine) -> APIRouter:
-    """`GET /health`, `POST /api/score` and `GET /api/openapi.json`.
-
-    `health()` must answer from memory; `line` is where texts wait that are not of the chat.
-    """
-    router = APIRouter()
-    limit = services.settings.message_limit
-
-    @router.get("/health")
-    async def how_are_you() -> Response:
-        state = health()
-        return JSONResponse(state, 503 if state["status"] == "degraded" else 200, FRESH)
-
-    @router.post("/api/score")
-    async def score(request: Request) -> Response:
-        try:
-            check_caller(request.headers, request.client.host if request.client else "")
-            call = read_call(await body_of(request), limit)
-            async with watched(request) as left:
-                answers = await line.rate(call, left)
-        except RefusedCall as refused:
-            again = {"Retry-After": str(RETRY_SECONDS)} if refused.status == 429 else {}
-            return JSONResponse({"status": "refused", "reason": refused.sentence}, refused.status, FRESH | again)
-        except CallerLeft:
-            return Response(status_code=499)  # nobody reads it; 499 is what proxies call a request that was given up
-        return JSONResponse({"items": answers} if call.many else answers[0], headers=FRESH)
-
-    @router.get("/api/openapi.json")
-    async def described() -> Response:
-        return JSONResponse(description(limit))
-
-    return router
+LOOPBACK = ("127.0.0.1", "::1")
 
 
-async def body_of(request: Request) -> bytes:
-    """The whole body. Raises RefusedCall (413) as soon as it is larger than MOST_BYTES."""
-    body = b""
-    async for chunk in request.stream():
-        body += chunk
-        if len(body) > MOST_BYTES:
-            raise too_large()
-    return body
+class Scores(BaseModel):
+    """The scores of a batch, in the order of its items."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    items: list[ScoreJson]
+
+
+class Refusal(BaseModel):
+    """A call that is not answered."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    status: Literal["refused"]
+    reason: str
+
+
+REFUSALS: dict[int | str, dict[str, Any]] = {
+    status: {"model": Refusal, "description": why}
+    for status, why in {
+        400: "The body is not JSON.",
+        403: "The caller is a page of another site, or a program on another machine.",
+        413: f"More than {MOST_BYTES:,} bytes, more than {MOST_ITEMS} items, or too long a text.",
+        415: "The header Content-Type is not application/json.",
+        422: "The JSON has another shape.",
+        429: f"{MOST_WAITING} calls are waiting already; the header Retry-After says how many seconds to wait.",
+    }.items()
+}
+
+
+class ScoreRoute(JsonRoute):
+    """`/api/score`: for programs of this machine and pages of this server."""
+
+    def check_caller(self, request: Request) -> None:
+        """Raise RefusedCall (403) for a program of another machine. The gate has already refused a foreign Origin."""
+        if "origin" not in request.headers and (request.client is None or request.client.host not in LOOPBACK):
+            raise RefusedCall(
+                403,
+                "Only programs on the server's own machine and its own pages may ask for scores. "
+                "From another machine, open a tunnel to it, for example with ssh -L.",
+            )
+
+    def refusal(self, fault: Mapping[str, Any]) -> RefusedCall:
+        """Why a body is refused."""
+        return refusal(fault)
+
+
+router = APIRouter()
+described = APIRouter(route_class=ScoreRoute)
+
+
+@router.get("/health")
+async def health(site: SiteDep) -> Response:
+    """The server's state, from memory."""
+    state = site.health.state()
+    return JSONResponse(state, 503 if state["status"] == "degraded" else 200, NOT_CACHED)
+
+
+@described.post(
+    "/api/score",
+    operation_id="score",
+    response_model=ScoreJson | Scores,
+    response_description="The score, or the scores in the order of the items.",
+    responses=REFUSALS,
+)
+async def rate(request: Request, site: SiteDep, call: Annotated[Call, Body()]) -> Any:
+    """Rate one reply, or a list of replies in order."""
+    exchanges = exchanges_of(call, site.services.settings.message_limit)
+    try:
+        async with watched(request) as left:
+            scores = await site.score_queue.score_all(exchanges, left)
+    except CallerLeft:
+        return Response(status_code=499)  # nobody reads it; 499 is what proxies call a request that was given up
+    items = [score_json(score, exchange.id) for score, exchange in zip(scores, exchanges, strict=True)]
+    return Scores(items=items) if isinstance(call, Batch) else items[0]
+
+
+@router.get("/api/openapi.json")
+async def description(site: SiteDep) -> Response:
+    """`/api/score` in the OpenAPI format."""
+    return JSONResponse(_description(site.services.settings.message_limit))
+
+
+@cache
+def _description(limit: int) -> dict[str, Any]:
+    return get_openapi(
+        title="heard: scores of empathy",
+        version="1",
+        description="Rates replies for empathy. Nothing that is sent is stored or logged. "
+        f"Each text may have {limit:,} characters.",
+        routes=described.routes,
+    )
 
 
 @asynccontextmanager

@@ -26,15 +26,15 @@ from heard.chat_app.conversation.services import Services
 from heard.chat_app.page.chainlit_files import lay_out
 from heard.chat_app.page.runtime import Runtime, install
 from heard.chat_app.studies.study_file import StudyFile
-from heard.chat_app.web.api import api_routes
+from heard.chat_app.web import api, vote_routes
+from heard.chat_app.web.dependencies import Site
 from heard.chat_app.web.gate import ConsentGate, Doorkeeper, Shield, Tokens, answer
 from heard.chat_app.web.health import Health
 from heard.chat_app.web.pages.results_routes import results_routes
 from heard.chat_app.web.pages.routes import OpenChats, page_routes
 from heard.chat_app.web.pages.scorer_routes import scorer_routes
 from heard.chat_app.web.pages.survey_routes import TURNS_AWAY, survey_routes, turned_away
-from heard.chat_app.web.score_queue import ScoreLine
-from heard.chat_app.web.vote_routes import vote_routes
+from heard.chat_app.web.score_queue import ScoreQueue
 from heard.db.errors import StoreError
 
 TARGET = Path(__file__).parents[1] / "page" / "app.py"
@@ -91,11 +91,12 @@ def create_parent(
     app = FastAPI(title="heard", lifespan=lifespan, docs_url=None, redoc_url=None, openapi_url=None)
     may_chat = consent_check(services)
     app.include_router(page_routes(services, identity, chat.sessions))
-    line = ScoreLine(services, chat.writing)
-    app.include_router(scorer_routes(services, identity, may_chat, line))
+    queue = ScoreQueue(services, chat.writing)
+    app.state.site = Site(services, identity, health, queue)
+    app.include_router(scorer_routes(services, identity, may_chat, queue))
     app.include_router(survey_routes(services, identity, live_study))
-    app.include_router(api_routes(services, health.state, line))
-    app.include_router(vote_routes(services, identity))
+    for router in (api.router, api.described, vote_routes.router):
+        app.include_router(router)
     app.include_router(results_routes(services, identity))
     app.mount("/static", StaticFiles(directory=HERE / "static"))
     app.add_exception_handler(HTTPException, _on_http)

@@ -14,11 +14,12 @@ import pytest
 
 from heard.scorer.answering import FILE
 from heard.scorer.errors import ScorerError
-from heard.scorer.records import COMPONENTS
+from heard.scorer.records import COMPONENTS, SCALES
 from heard.scorer.score import HEADS, head_folder
 from heard.scorer.training.data import project_set
 from tests.commands import heard
 
+HEAD = ("head_name", "head_sha256", "encoder_sha256")
 COMMANDS = "import sys, typer; from heard.chat_app.cli import main; main()"
 
 
@@ -42,6 +43,13 @@ def test_a_text_without_a_score_says_why(encoder_folder: Path) -> None:
     assert done.stdout.startswith("Not scored. Only English")
 
 
+def test_a_crisis_is_not_scored(encoder_folder: Path) -> None:
+    done = heard("score", "That must hurt.", "--seeker", "I want to kill myself")
+    assert done.status == 0
+    assert done.stdout.startswith("Not scored. This text is not scored, because it reads like a crisis.")
+    assert not re.search(r"\d", done.stdout)
+
+
 def test_the_filter_answers_every_line_in_order(encoder_folder: Path) -> None:
     done = heard(
         "score", "--jsonl",
@@ -60,6 +68,8 @@ def test_the_filter_answers_every_line_in_order(encoder_folder: Path) -> None:
             {"id": None, "seeker": None, "reply": "no te preocupes"},
             b"",
             {"id": "z", "seeker": "", "reply": ""},
+            {"id": 8, "seeker": "I want to kill myself", "reply": "That must hurt."},
+            {"id": 9, "reply": "That must hurt.", "earlier": ["I want to kill myself", "y"]},
         ),
     )  # fmt: skip
     rows = [json.loads(line) for line in done.stdout.splitlines()]
@@ -67,15 +77,18 @@ def test_the_filter_answers_every_line_in_order(encoder_folder: Path) -> None:
         ("a", "scored"), (2, "emoji_only"), (None, "error"), (3, "error"), (4, "error"), (6, "error"),
         (7, "scored"), (None, "error"), (None, "error"),
         (5, "scored"), (None, "error"), (None, "not_english"), ("z", "empty"),
+        (8, "crisis"), (9, "crisis"),
     ]  # fmt: skip
     for row in rows:
         if row["status"] == "scored":
-            assert set(row) == {"id", "status", *COMPONENTS, "empathy", "intervals", "notes"}
+            assert list(row) == ["id", "status", *SCALES, "intervals", "notes", "levels", *HEAD]
+            assert set(row["levels"]) == set(row["intervals"]) == set(SCALES)
             assert row["intervals"]["empathy"][0] <= row["empathy"] <= row["intervals"]["empathy"][1]
             assert all(1 <= row[name] <= 3 for name in (*COMPONENTS, "empathy"))
             assert row["empathy"] == pytest.approx(sum(row[name] for name in COMPONENTS) / 3, abs=1e-3)
         else:
-            assert set(row) == {"id", "status", "reason"}
+            assert set(row) - {"help"} == {"id", "status", "reason"}
+            assert ("help" in row) == (row["status"] == "crisis")
             assert row["reason"]
     assert done.status == 2
     assert "7 line(s) could not be read (3, 4, 5, 6, 8, 9, 11)" in done.stderr
@@ -214,6 +227,7 @@ def test_scoring_imports_neither_torch_nor_the_web_stack() -> None:
     code = (
         "import sys; import heard.chat_app.commands.score\n"
         "import heard.scorer.score; import heard.chat_app.models.downloads\n"
+        "import heard.chat_app.safety.checked_score; import heard.scorer.score_json\n"
         "heavy = {'torch', 'transformers', 'chainlit', 'langchain', 'onnx', 'sqlalchemy', 'huggingface_hub'}\n"
         "print(sorted(heavy & set(sys.modules)))"
     )

@@ -14,14 +14,14 @@ from fastapi.responses import Response
 from starlette.concurrency import run_in_threadpool
 
 from heard.chat_app.common.identity import Identity
+from heard.chat_app.common.refusals import RefusedCall
 from heard.chat_app.common.text import readable
 from heard.chat_app.conversation.drafts import score_record
 from heard.chat_app.conversation.services import Services
 from heard.chat_app.safety import crisis_check
 from heard.chat_app.web.pages.routes import chosen_country, numbers, page
 from heard.chat_app.web.pages.score_view import LIMITS, view_of
-from heard.chat_app.web.score_calls import RefusedCall
-from heard.chat_app.web.score_queue import ScoreLine
+from heard.chat_app.web.score_queue import ScoreQueue
 from heard.db.errors import StoreError
 from heard.db.records import FlagRecord
 from heard.prompts.safety_files import load_handoff
@@ -63,11 +63,11 @@ class Case:
 
 
 def scorer_routes(
-    services: Services, identity: Identity, may_chat: Callable[[str], Awaitable[bool]], line: ScoreLine
+    services: Services, identity: Identity, may_chat: Callable[[str], Awaitable[bool]], queue: ScoreQueue
 ) -> APIRouter:
     """`/scorer` and `/scorer/flag`. `may_chat` is the chat's own gate: whether a participant's answer allows it.
 
-    `line` is where texts wait that are not of the chat.
+    `queue` is where texts wait that are not of the chat.
     """
     router = APIRouter()
     texts = load_handoff()
@@ -75,8 +75,8 @@ def scorer_routes(
 
     async def explained(case: Case) -> EmpathyScore:
         size = len(case.seeker) + len(case.reply)
-        with line.place():
-            return await line.turn(lambda scorer: scorer.explain(case.seeker, case.reply), size)
+        with queue.place():
+            return await queue.run(lambda scorer: scorer.explain(case.seeker, case.reply), size)
 
     async def flagger(request: Request) -> str | None:
         """The participant, if flags of theirs may be stored."""

@@ -3,6 +3,7 @@
 import asyncio
 import threading
 import time
+from typing import Any
 
 import pytest
 from langchain_core.messages import AIMessage, HumanMessage
@@ -12,9 +13,9 @@ from heard.chat_app.integrations.langchain_runnable import EmpathyRunnable, Runn
 from heard.chat_app.integrations.open_scorer import open_scorer
 from heard.chat_app.models.downloads import Weights
 from heard.chat_app.models.echo_chat import OPENING, EchoChat
-from heard.chat_app.web.score_json import as_json
 from heard.scorer.records import EmpathyScore, ScoreStatus
-from tests.journeys.talking import COMING_BACK
+from heard.scorer.score_json import as_json
+from tests.journeys.talking import COMING_BACK, CRISIS
 
 WARM = "I am so sorry, that sounds exhausting. I am here with you. What would help you most right now?"
 
@@ -56,6 +57,22 @@ def test_what_was_said_before_is_looked_at(scorer: EmpathyRunnable) -> None:
 
 def test_what_cannot_be_scored_is_no_error(scorer: EmpathyRunnable) -> None:
     assert scorer.invoke("").status is ScoreStatus.EMPTY
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        CRISIS,
+        {"reply": AIMessage(CRISIS)},
+        {"seeker": HumanMessage(CRISIS), "reply": WARM},
+        {"seeker": "It is raining.", "reply": WARM, "earlier": [CRISIS, "It is late."]},
+    ],
+)
+async def test_a_crisis_is_never_rated(scorer: EmpathyRunnable, given: Any) -> None:
+    score = scorer.invoke(given)
+    assert (score.status, score.empathy, score.intervals) == (ScoreStatus.CRISIS, None, {})
+    assert await scorer.ainvoke(given) == score
+    assert as_json(score) == {"id": None, "status": "crisis", "reason": score.reason, "help": "/help"}
 
 
 @pytest.mark.parametrize(

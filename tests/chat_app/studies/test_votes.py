@@ -18,7 +18,7 @@ from heard.chat_app.common.identity import COUNTRY_COOKIE
 from heard.chat_app.conversation.drafts import draft_values
 from heard.chat_app.studies.continuation import carried_on
 from heard.chat_app.studies.votes import BROKEN, LONGEST_REASON, STORED
-from heard.chat_app.web.vote_routes import NOBODY
+from heard.chat_app.web.vote_routes import UNKNOWN_VISITOR
 from heard.db.records import HistoryItem
 from heard.db.store import Store
 from heard.db.study_records import AnswerStatus, BallotRecord, Choice, StudyKind
@@ -239,7 +239,7 @@ async def test_nobody_without_the_cookie(web: Web, ballot: BallotRecord) -> None
         web.client.cookies.clear()
         if cookie:
             web.client.cookies.set("heard_visitor", cookie)
-        await refused(web, call(ballot), 401, NOBODY)
+        await refused(web, call(ballot), 401, UNKNOWN_VISITOR)
 
 
 async def test_anothers_ballot(web: Web, s: Studying) -> None:

@@ -9,10 +9,12 @@ import httpx
 import jsonschema
 import pytest
 
-from heard.chat_app.web.score_calls import MOST_BYTES, MOST_EARLIER, MOST_ITEMS, RefusedCall, read_call
-from heard.chat_app.web.score_json import as_json
+from heard.chat_app.common.refusals import RefusedCall
+from heard.chat_app.web.json_route import MOST_BYTES
 from heard.chat_app.web.score_queue import HOLD_SECONDS, MOST_WAITING
+from heard.chat_app.web.score_request import LONGEST_ID, MOST_EARLIER, MOST_ITEMS, Batch, Exchange, exchanges_of
 from heard.scorer.records import EmpathyScore, ScoreStatus
+from heard.scorer.score_json import as_json
 from tests.journeys.talking import COMING_BACK, WARM, Served, begun, slow
 from tests.servers import reply
 from tests.socket_client import SocketPage
@@ -49,7 +51,7 @@ async def test_one_reply_without_what_it_answers(client: httpx.AsyncClient, desc
     given = answer.json()
     fits(described, answer)
     assert given["status"] == "scored"
-    assert given["reason"] is None
+    assert "reason" not in given
     assert set(given["levels"]) == {"cognitive", "emotional", "behavioral", "empathy"}
     assert given["head_name"] == "default"
     assert len(given["head_sha256"]) == len(given["encoder_sha256"]) == 64
@@ -71,7 +73,17 @@ async def test_a_list_is_answered_in_order_each_as_if_alone(
     assert [one["status"] for one in given] == ["scored", "empty", "crisis", "scored"]
     assert given == [(await client.post("/api/score", json=item)).json() for item in items]
     assert given[0]["empathy"] > given[3]["empathy"]
-    assert given[1]["levels"] == given[2]["levels"] == {}
+    assert set(given[1]) == {"id", "status", "reason"}  # no number at all
+    assert set(given[2]) == {"id", "status", "reason", "help"}
+
+
+@pytest.mark.parametrize("given", ["a7", "\u4eba", 7, -0.5, 10**30, None])
+async def test_an_id_comes_back_as_it_was(
+    client: httpx.AsyncClient, described: dict[str, Any], given: str | float | None
+) -> None:
+    answer = await client.post("/api/score", json={"items": [{"id": given, "reply": ""}, {"reply": "", "id": "z"}]})
+    fits(described, answer)
+    assert [one["id"] for one in answer.json()["items"]] == [given, "z"]
 
 
 async def test_what_was_said_before_is_looked_at_and_a_crisis_in_it_ends_it(
@@ -83,8 +95,8 @@ async def test_what_was_said_before_is_looked_at_and_a_crisis_in_it_ends_it(
     answer = await client.post("/api/score", json={"items": [item, {**item, "earlier": [told]}, crisis]})
     fits(described, answer)
     alone, within, last = answer.json()["items"]
-    assert list(alone["notes"]) == ["off_topic"]
-    assert within["notes"] == {}
+    assert alone["notes"] == ["off_topic"]
+    assert within["notes"] == []
     assert within["empathy"] > alone["empathy"]
     assert last["status"] == "crisis"
 
@@ -94,10 +106,13 @@ def test_what_a_score_may_carry_is_in_its_json() -> None:
         ScoreStatus.SCORED, 1.2, 1.5, 2.7, None, "mine", "a" * 64, "b" * 64,
         notes=("parrot",), intervals={"empathy": (1.5, 2.1)},
     )  # fmt: skip
-    given = json.loads(json.dumps(as_json(score)))
+    given = json.loads(json.dumps(as_json(score, "a7")))
+    assert (given["id"], given["status"]) == ("a7", "scored")
+    assert (given["cognitive"], given["emotional"], given["behavioral"], given["empathy"]) == (1.2, 1.5, 2.7, 1.8)
     assert given["levels"] == {"cognitive": "Low", "emotional": "Moderate", "behavioral": "High", "empathy": "Moderate"}
     assert given["intervals"] == {"empathy": [1.5, 2.1]}
-    assert given["notes"] == {"parrot": "It mostly repeats the message's own words."}
+    assert given["notes"] == ["parrot"]
+    assert (given["head_name"], given["head_sha256"], given["encoder_sha256"]) == ("mine", "a" * 64, "b" * 64)
 
 
 # --- refusals -------------------------------------------------------------------------------------------------------
@@ -114,6 +129,10 @@ def test_what_a_score_may_carry_is_in_its_json() -> None:
         (f'{{"items": [{{"reply": "a", "{SECRET}": 1}}]}}'.encode(), 422),
         (f'{{"reply": null, "seeker": "{SECRET}"}}'.encode(), 422),
         (f'{{"reply": "a", "earlier": "{SECRET}"}}'.encode(), 422),
+        (f'{{"reply": "a", "id": ["{SECRET}"]}}'.encode(), 422),
+        (b'{"reply": "a", "id": NaN}', 422),
+        (b'{"reply": "a", "id": "\\ud800"}', 422),
+        (json.dumps({"reply": "a", "id": SECRET * LONGEST_ID}).encode(), 422),
         (f'{{"reply": "a", "earlier": [["{SECRET}"]]}}'.encode(), 422),
         (json.dumps({"reply": "a", "earlier": [SECRET] * (MOST_EARLIER + 1)}).encode(), 422),
         (json.dumps({"reply": "a", "earlier": [SECRET * 1000]}).encode(), 413),
@@ -135,10 +154,10 @@ async def test_a_refusal_is_a_sentence_and_repeats_nothing(
 
 
 def test_the_bounds_are_where_they_are_said_to_be() -> None:
-    full = json.dumps({"items": [{"reply": "a" * 100}] * MOST_ITEMS}).encode()
-    assert len(read_call(full, 100).texts) == MOST_ITEMS
+    full = Batch(items=[Exchange(reply="a" * 100)] * MOST_ITEMS)
+    assert len(exchanges_of(full, 100)) == MOST_ITEMS
     with pytest.raises(RefusedCall, match="Item 1: "):
-        read_call(full, 99)
+        exchanges_of(full, 99)
 
 
 # --- who may call ---------------------------------------------------------------------------------------------------

@@ -255,7 +255,7 @@ def test_a_text_that_cannot_be_scored_has_no_number(served: Served) -> None:
     given = httpx.post(f"{served.url}/api/score", json={"seeker": "hello", "reply": ""}).json()
     assert given["status"] == "empty"
     assert given["reason"]
-    assert [given[name] for name in ("cognitive", "emotional", "behavioral", "empathy")] == [None] * 4
+    assert not set(given) & {"cognitive", "emotional", "behavioral", "empathy"}
 
 
 @pytest.mark.parametrize("place", ["seeker", "reply"])
@@ -264,7 +264,7 @@ def test_a_crisis_is_handed_off_and_not_scored(served: Served, place: str) -> No
     given = httpx.post(f"{served.url}/api/score", json=texts).json()
     assert given["status"] == "crisis"
     assert given["help"] == "/help"
-    assert given["empathy"] is None
+    assert "empathy" not in given
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,25 @@
+"""A score for whoever is not the chat: over HTTP, in the filter, in a chain. A crisis is never rated."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from heard.chat_app.safety import crisis_check
+from heard.scorer.answering import LOOKED_BACK
+from heard.scorer.records import EmpathyScore, ScoreStatus
+from heard.scorer.score import Scorer
+from heard.scorer.score_json import HELP
+
+CRISIS = (
+    "This text is not scored, because it reads like a crisis. Please turn to people who can help, now: heard's page "
+    f"{HELP} has numbers to call."
+)
+
+
+def checked_score(scorer: Scorer, seeker: str, reply: str, earlier: Sequence[str] = ()) -> EmpathyScore:
+    """`scorer.score`, or the status CRISIS when a text that the scorer would read has suicidal or self-harm meaning.
+
+    Blocking: the check of a long text takes its time too. Never raises on any strings.
+    """
+    if any(crisis_check.check(text).crisis for text in (*earlier[-LOOKED_BACK + 1 :], seeker, reply)):
+        return replace(scorer.score("", ""), status=ScoreStatus.CRISIS, reason=CRISIS)
+    return scorer.score(seeker, reply, earlier)

@@ -1,0 +1,48 @@
+"""What FastAPI gives to the routes: the parts of this server, and what a request says of its visitor.
+
+All are coroutines, because FastAPI takes a plain function for one that blocks and calls it in another thread.
+"""
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from fastapi import Depends, Request
+
+from heard.chat_app.common.identity import Identity, country_from_headers
+from heard.chat_app.conversation.services import Services
+from heard.chat_app.safety import crisis_check
+from heard.chat_app.web.health import Health
+from heard.chat_app.web.score_queue import ScoreQueue
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """The parts of one server; `create_parent` builds them and keeps them in the app's state."""
+
+    services: Services
+    identity: Identity
+    health: Health
+    score_queue: ScoreQueue
+
+
+async def site_of(request: Request) -> Site:
+    """The server that a request has reached."""
+    site: Site = request.app.state.site
+    return site
+
+
+SiteDep = Annotated[Site, Depends(site_of)]
+
+
+async def participant_of(request: Request, site: SiteDep) -> str | None:
+    """The participant of the signed cookie, which is taken from nowhere else; None without a valid one."""
+    return site.identity.participant_from_headers(request.headers)
+
+
+async def country_of(request: Request) -> str | None:
+    """The country that the person chose for crisis numbers, or None."""
+    return country_from_headers(request.headers, dict(crisis_check.countries()))
+
+
+ParticipantDep = Annotated[str | None, Depends(participant_of)]
+CountryDep = Annotated[str | None, Depends(country_of)]

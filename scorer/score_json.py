@@ -1,0 +1,97 @@
+"""A score as JSON: one shape for HTTP, for the filter `heard score --jsonl` and behind the LangChain Runnable.
+
+Three models, told apart by `status`: `Scored` with the numbers, `Unscored` and `Crisis` with the reason why there are
+none.
+"""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, SkipValidation
+
+from heard.scorer.records import HIGHEST, LOWEST, NOTES, SCALES, EmpathyScore, Level, ScoreStatus, level_of
+
+DECIMALS = 6
+"""Of every number."""
+HELP = "/help"
+"""heard's page with numbers to call in a crisis."""
+
+Identity = str | int | float | None
+Rating = Annotated[float, Field(ge=LOWEST, le=HIGHEST)]
+Sha256 = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
+Note = Annotated[str, Field(json_schema_extra={"enum": list(NOTES)})]
+_MEANINGS = " ".join(f"{name}: {sentence}" for name, sentence in NOTES.items())
+
+
+class _Json(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    id: SkipValidation[Identity] = Field(description="As it was sent with the text; null without one.")
+
+
+class Scored(_Json):
+    """A text with a score."""
+
+    status: Literal[ScoreStatus.SCORED]
+    cognitive: Rating
+    emotional: Rating
+    behavioral: Rating
+    empathy: Rating = Field(description="The mean of the three.")
+    intervals: dict[str, tuple[Rating, Rating]] = Field(
+        description="Lowest and highest plausible value of each number; empty with a head that was not measured."
+    )
+    notes: list[Note] = Field(description=f"What is wrong with the reply as an answer to this message. {_MEANINGS}")
+    levels: dict[str, Level] = Field(description="Each number in a word.")
+    head_name: str
+    head_sha256: Sha256
+    encoder_sha256: Sha256
+
+
+class Unscored(_Json):
+    """A text without a score."""
+
+    status: Literal[
+        ScoreStatus.EMPTY,
+        ScoreStatus.EMOJI_ONLY,
+        ScoreStatus.NOT_ENGLISH,
+        ScoreStatus.UNREADABLE,
+        ScoreStatus.TOO_LONG,
+    ]
+    reason: str = Field(description="Why there is no score, as a plain sentence.")
+
+
+class Crisis(_Json):
+    """A text with suicidal or self-harm meaning, which the scorer never sees."""
+
+    status: Literal[ScoreStatus.CRISIS]
+    reason: str
+    help: str = Field(description="The page of heard's server with numbers to call.")
+
+
+ScoreJson = Annotated[Scored | Unscored | Crisis, Field(discriminator="status")]
+
+
+def score_json(score: EmpathyScore, identity: Identity = None) -> Scored | Unscored | Crisis:
+    """A score in the shape that other programs get. identity: the caller's own id of the text."""
+    if score.status is ScoreStatus.CRISIS:
+        return Crisis.model_validate({"id": identity, "status": score.status, "reason": score.reason, "help": HELP})
+    if score.empathy is None:
+        return Unscored.model_validate({"id": identity, "status": score.status, "reason": score.reason})
+    values = {name: getattr(score, name) for name in SCALES}
+    return Scored.model_validate(
+        {
+            "id": identity,
+            "status": score.status,
+            **{name: round(value, DECIMALS) for name, value in values.items()},
+            "intervals": {name: [round(end, DECIMALS) for end in ends] for name, ends in score.intervals.items()},
+            "notes": list(score.notes),
+            "levels": {name: level_of(value) for name, value in values.items()},
+            "head_name": score.head_name,
+            "head_sha256": score.head_sha256,
+            "encoder_sha256": score.encoder_sha256,
+        }
+    )
+
+
+def as_json(score: EmpathyScore, identity: Identity = None) -> dict[str, Any]:
+    """`score_json` as plain values, for `json.dumps`."""
+    return score_json(score, identity).model_dump(mode="json")
