@@ -13,6 +13,7 @@ import pytest
 
 from heard.chat_app.page import chainlit_files
 from heard.chat_app.page.chainlit_files import SOURCE, ChainlitFilesError, lay_out, originals
+from heard.errors import UserError
 
 
 def contents(folder: Path) -> dict[str, bytes]:
@@ -78,7 +79,7 @@ def test_what_cannot_be_written_is_one_sentence(tmp_path: Path, place: str) -> N
         ChainlitFilesError, match=r"^Cannot read or write .*chainlit.* \(.+\).*HEARD_DATA_DIR"
     ) as caught:
         lay_out(tmp_path)
-    assert caught.value.exit_status == 2
+    assert isinstance(caught.value, UserError)
 
 
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="a superuser may write everywhere")
