@@ -13,12 +13,14 @@ Facets are ordinal: labels have the levels 0, 1 and 2 of a scale, sigmoid(z_f + 
 least k (k = 1, 2), and one z_f for both keeps the two in order (Cao et al. 2020, "CORAL"). Their mean is the expected
 level on 0..1. The m are members of a small ensemble, trained from different beginnings and averaged.
 
-A head may pool otherwise (`pooling` in head.toml): "cls" is `heard.scorer.cls_head`.
+A head with `pooling = "cls"` in its head.toml is the founding study's instead: one linear layer on the last layer's
+[CLS]. With s the state of [CLS], the first of a reply's token states:
+
+    component_c = clip(W_c . s + b_c, 1, 3)
+
+Of a reply longer than the encoder's window it reads the [CLS] of the first window alone.
 """
 
-import difflib
-import tomllib
-from dataclasses import MISSING, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +31,7 @@ from safetensors.numpy import load as load_tensors
 from heard.scorer.answering import FILE, Answering
 from heard.scorer.errors import ScorerError
 from heard.scorer.files import file_sha256
+from heard.scorer.head_file import HeadFile, read_head_file
 from heard.scorer.records import COMPONENTS, HIGHEST, LOWEST
 
 Array = np.ndarray[Any, np.dtype[np.float32]]
@@ -39,39 +42,6 @@ HARM_BEGINS, HARM_WHOLE = 0.5, 0.9
 """Of the facet "harm", 0..1: from where it takes from every component, and where nothing is left."""
 THRESHOLDS = 2
 """Steps between the three levels of a facet."""
-POOLINGS = ("attention", "cls")
-"""How a head gets from all tokens to one vector: by attention (this file), or by [CLS] alone."""
-
-
-@dataclass(frozen=True, slots=True)
-class HeadFile:
-    """What `head.toml` says. Every key without a default is needed and none else is allowed."""
-
-    title: str
-    """One line for people."""
-    encoder: str
-    """The encoder it was trained on: the embedded one, a Hub name with its commit, or "folder:" and a name."""
-    encoder_sha256: str
-    """Of that encoder's model.safetensors, 64 hex digits."""
-    weights_sha256: str
-    """Of weights.safetensors beside this file, 64 hex digits."""
-    layers: list[float]
-    """Encoder layers whose states it reads, side by side: 0 is the embeddings, 2 the output of the second block, 1.5
-    its middle (`heard.scorer.export.build_graph`)."""
-    facets: list[str]
-    """Name of each facet, in the order of the weights."""
-    trained_on: list[str]
-    """Label sources, with the rows of each."""
-    command: str
-    """The command that makes it again."""
-    pooling: str = "attention"
-    """One of POOLINGS."""
-    half_widths: list[float] = field(default_factory=list)
-    """Of the interval round each component and round Empathy, on 1..3: CONFIDENCE of the ratings held out lie within
-    it (`scorer/training/intervals.py`). Four numbers, or none for a head without intervals."""
-    answering_sha256: str = ""
-    """Of answering.safetensors beside this file (`scorer/answering.py`), 64 hex digits; "" for a head that does not
-    judge whether a reply answers its message."""
 
 
 class Head:
@@ -101,8 +71,6 @@ class Head:
         except SafetensorError as error:
             raise ScorerError(f"{path} is damaged. Restore it, or train again.") from error
         if file.pooling == "cls":
-            from heard.scorer.cls_head import ClsHead  # here, because it is a Head itself
-
             return ClsHead.checked(path, file, tensors)
         _check_shapes(path, tensors, len(file.facets))
         answering = None
@@ -174,6 +142,45 @@ class Head:
         return result
 
 
+class ClsHead(Head):
+    """A linear head on [CLS]. Its facets are the three components themselves, on 0..1."""
+
+    @classmethod
+    def checked(cls, path: Path, file: HeadFile, tensors: dict[str, Array]) -> "ClsHead":
+        """The head of these `tensors`, read from `path`. Raises ScorerError where they are of another kind of head."""
+        if set(tensors) != {"weight", "bias"}:
+            raise ScorerError(f"{path} does not hold the tensors of a [CLS] head. Train again.")
+        if file.facets != list(COMPONENTS):
+            raise ScorerError(f"{path.parent / 'head.toml'}: the facets of a [CLS] head are {', '.join(COMPONENTS)}.")
+        weight, bias = tensors["weight"].shape, tensors["bias"].shape
+        if len(weight) != 2 or weight[0] != len(COMPONENTS) or bias != (len(COMPONENTS),):
+            raise ScorerError(f"{path}: weight has shape {weight} and bias {bias}, not 3 x states and 3. Train again.")
+        return cls(file, path.parent.resolve().name, tensors)
+
+    @property
+    def width(self) -> int:
+        """Numbers in the state of [CLS] that it reads."""
+        return int(self._tensors["weight"].shape[1])
+
+    def projection(self, states: int) -> None:
+        """None: there is nothing to work out beforehand. Raises ScorerError as `check_width`."""
+        self.check_width(states)
+
+    def facets(self, states: Array, projected: Array | None = None) -> Array:
+        """The components of one text on 0..1, not yet clipped. `states` is tokens x width, [CLS] first."""
+        result: Array = (self._tensors["weight"] @ states[0] + self._tensors["bias"] - LOWEST) / (HIGHEST - LOWEST)
+        return result
+
+    def contributions(self, states: Array, projected: Array | None = None) -> Array:
+        """None: this head looks at [CLS] alone and cannot say which words that came from."""
+        return np.zeros((len(states), len(COMPONENTS)), np.float32)
+
+    def components(self, facets: Array) -> Array:
+        """The same on 1..3, clipped: three numbers, or rows x 3."""
+        result: Array = LOWEST + (HIGHEST - LOWEST) * np.clip(facets, 0, 1)
+        return result
+
+
 def harmless(harm: Array) -> Array:
     """What a reply keeps of its components' heights, 0..1: all up to HARM_BEGINS, nothing from HARM_WHOLE on.
 
@@ -181,54 +188,6 @@ def harmless(harm: Array) -> Array:
     """
     result: Array = 1 - np.clip((harm - HARM_BEGINS) / (HARM_WHOLE - HARM_BEGINS), 0, 1)
     return result
-
-
-def read_head_file(path: Path) -> HeadFile:
-    """Parse a head.toml. Raises ScorerError for a missing, unknown or mistyped key."""
-    try:
-        values = tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise ScorerError(
-            f"There is no head in {path.parent}. Give a folder that `heard train` has written."
-        ) from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ScorerError(f"{path} is not valid TOML: {error}. Mend that line.") from error
-    known = {item.name: str(item.type) for item in fields(HeadFile)}
-    optional = {item.name for item in fields(HeadFile) if (item.default, item.default_factory) != (MISSING, MISSING)}
-    for key in values:
-        if key not in known:
-            nearest = difflib.get_close_matches(key, list(known), n=1)
-            raise ScorerError(f'{path}: unknown key "{key}".' + (f" Did you mean {nearest[0]}?" if nearest else ""))
-    for key, kind in known.items():
-        if key in optional and key not in values:
-            continue
-        if key not in values:
-            raise ScorerError(f'{path}: the key "{key}" is missing.')
-        if not _is_of(values[key], kind):
-            raise ScorerError(f'{path}: "{key}" must be {_KINDS[kind]}.')
-    file = HeadFile(**values)
-    if file.pooling not in POOLINGS:
-        raise ScorerError(f'{path}: "pooling" is "{file.pooling}", but it must be {" or ".join(POOLINGS)}.')
-    if not file.layers:
-        raise ScorerError(f'{path}: "layers" must name one layer at least.')
-    if len(file.half_widths) not in (0, len(COMPONENTS) + 1):
-        raise ScorerError(f'{path}: "half_widths" must hold {len(COMPONENTS) + 1} numbers, or none.')
-    return file
-
-
-_KINDS = {
-    str(str): "text",
-    str(list[str]): "a list of texts",
-    str(list[float]): "a list of numbers",
-}
-
-
-def _is_of(value: object, kind: str) -> bool:
-    if kind == str(str):
-        return isinstance(value, str)
-    if kind == str(list[float]):
-        return isinstance(value, list) and all(type(item) in (int, float) for item in value)
-    return isinstance(value, list) and bool(value) and all(type(item) is str for item in value)
 
 
 def _check_shapes(path: Path, tensors: dict[str, Array], facets: int) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from heard.scorer.errors import ScorerError
 from heard.scorer.files import EMBEDDED_NAME, EMBEDDED_SHA256
-from heard.scorer.head import read_head_file
+from heard.scorer.head_file import read_head_file
 
 FILES = ("config.json", "tokenizer.json", "model.safetensors")
 """All that an encoder needs; nothing else of a repository is fetched."""

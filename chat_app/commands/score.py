@@ -120,17 +120,20 @@ def train(
     if protocol is not None:
         _follow_protocol(out, data, shared, encoder, _cache(cache), seed or 0)
         return
+    labels = None
     if data is not None:
         from heard.scorer.training.labels import check_enough
 
-        check_enough(_read_labels(data))  # before anything is fetched: a fault should not take minutes to show
+        labels = _read_labels(data)
+        check_enough(labels)  # before anything is fetched: a fault should not take minutes to show
     with training():
+        from heard.scorer.evaluation.labels_card import write_labels_card
         from heard.scorer.training.make import make_default, make_from_labels
     folder, chosen = encoder_folder(encoder), _chosen(encoder)
     with Progress() as tell:
-        if data is not None:
+        if data is not None and labels is not None:
             command = f"heard train --data {data.name}{chosen} --out DIR"
-            make_from_labels(data, folder, out, _cache(cache), tell, command)
+            write_labels_card(out, make_from_labels(labels, folder, out, _cache(cache), tell, command), labels)
         else:
             assert shared is not None
             command = f"heard train --shared DIR{chosen} --out scorer/heads/default --force"

@@ -16,7 +16,8 @@ from heard.scorer.evaluation.bootstrap import shown
 from heard.scorer.evaluation.evaluate_answering import answering_rows, elsewhere, plain_rows
 from heard.scorer.evaluation.evaluate_own import interval_rows, pair_rows, part_rows, rating_rows
 from heard.scorer.evaluation.evaluate_product import disguise_rows, evidence_rows
-from heard.scorer.evaluation.measures import auc, mse, spearman
+from heard.scorer.evaluation.fold_errors import component_rows, error_line
+from heard.scorer.evaluation.measures import auc
 from heard.scorer.records import COMPONENTS
 from heard.scorer.tables import Line, markdown, spread
 from heard.scorer.training.answering_train import Judge
@@ -28,7 +29,6 @@ from heard.scorer.training.make import (
     cross_fit,
     default_layers,
     features_of,
-    parts_of,
     product_of,
     row_weights,
 )
@@ -139,28 +139,11 @@ def epitome_rows(
             train = np.setdiff1d(np.where(usable)[0], test)
             outcomes.append((predicted(train, test, seed), labels[test], labels[train].mean(0)))
         lines.append(
-            _line_of(
+            error_line(
                 title, [f"{name} ({component})" for name, component in zip(names, COMPONENTS, strict=True)], outcomes
             )
         )
     return lines
-
-
-def component_rows(
-    table: Table, held_out: Floats, source: str | None = None, parts: Sequence[Rows] | None = None
-) -> list[Line]:
-    """Error on labelled components (of one source), with predicting the mean beside it. `held_out` is rows x 3, 0..1;
-    `parts` are the rows of each fold."""
-    labels = 2 * component_labels(table)
-    usable = np.ones(len(labels), bool) if source is None else table.sources == source
-    outcomes, means = [], []
-    for test in parts_of(table) if parts is None else parts:
-        test = test[usable[test]]
-        train = np.setdiff1d(np.intersect1d(table.trained, np.where(usable)[0]), test)
-        mean = np.nanmean(labels[train], axis=0)
-        outcomes.append((2 * np.clip(held_out[test], 0, 1), labels[test], mean))
-        means.append((np.tile(mean, (len(test), 1)), labels[test], mean))
-    return [_line_of("predict the mean", list(COMPONENTS), means), _line_of("this head", list(COMPONENTS), outcomes)]
 
 
 def elsewhere_rows(table: Table, facets: Floats, mixed: Floats, parts: Sequence[Rows]) -> list[Line]:
@@ -228,41 +211,7 @@ def _against(table: Table, mixed: Floats, parts: Sequence[Rows], source: str, na
         test = test[usable[test]]
         outcomes.append((2 * mixed[test], labels[test], labels[np.setdiff1d(np.where(usable)[0], test)].mean(0)))
     columns = [f"{component} on {name}" for component, name in zip(COMPONENTS, names, strict=True)]
-    return [_line_of("this head's components", columns, outcomes)]
-
-
-def _line_of(title: str, columns: Sequence[str], outcomes: Sequence[tuple[Floats, Floats, Floats]]) -> Line:
-    """MSE, Spearman and skill (1 - MSE / MSE of the training mean) for each column and for Empathy, the mean of the
-    columns.
-
-    `outcomes` holds (predictions, labels, training means) of each fold, on any scale of width 2.
-    """
-    cells = {}
-    for index, column in enumerate(columns):
-        errors, orders, skills, pairs_of = [], [], [], []
-        for predicted, labels, mean in outcomes:
-            known = ~np.isnan(labels[:, index])
-            if not known.any():
-                continue
-            pairs_of.append((predicted[known, index], labels[known, index]))
-            errors.append(mse(predicted[known, index], labels[known, index]))
-            orders.append(spearman(predicted[known, index], labels[known, index]))
-            constant = mse(np.full(int(known.sum()), mean[index]), labels[known, index])
-            skills.append(1 - errors[-1] / constant if constant else 0.0)
-        cells[column] = _cell(errors, orders, pairs_of) + f", skill {np.mean(skills):.2f}"
-    empathy, whole_of = [], []
-    for predicted, labels, _ in outcomes:
-        whole = ~np.isnan(labels).any(axis=1)
-        if not whole.any():  # in small sets a fold may have no wholly labelled reply
-            continue
-        whole_of.append((predicted[whole].mean(1), labels[whole].mean(1)))
-        empathy.append((mse(*whole_of[-1]), spearman(*whole_of[-1])))
-    cells["Empathy"] = _cell([error for error, _ in empathy], [order for _, order in empathy], whole_of)
-    return Line(title, cells)
-
-
-def _cell(errors: Sequence[float], orders: Sequence[float], parts: Sequence[tuple[Floats, Floats]]) -> str:
-    return f"{spread(errors)}{shown(parts, mse)}, rho {np.mean(orders):.2f}{shown(parts, spearman)}"
+    return [error_line("this head's components", columns, outcomes)]
 
 
 def _line(x: Floats, y: Floats, new: Floats) -> Floats:

@@ -77,13 +77,6 @@ def read_labels(path: Path) -> Labels:
     return Labels(str(path), sheet.encoding, rated, faults)
 
 
-def training_labels(path: Path) -> Labels:
-    """`read_labels`, and that it is enough to train on (see `check_enough`)."""
-    labels = read_labels(path)
-    check_enough(labels)
-    return labels
-
-
 def check_enough(labels: Labels) -> None:
     """Raises ScorerError unless there are all three components, and messages for every fold."""
     messages = len({example.group for example in labels.examples})

@@ -11,14 +11,15 @@ from safetensors.numpy import save as save_tensors
 from heard.scorer.answering import FILE, Answering
 from heard.scorer.encoder import Encoder
 from heard.scorer.files import file_sha256, read_config
-from heard.scorer.head import Head, HeadFile, harmless
+from heard.scorer.head import Head, harmless
+from heard.scorer.head_file import HeadFile
 from heard.scorer.hub import encoder_name
 from heard.scorer.records import COMPONENTS
 from heard.scorer.training.answering_train import Judge
 from heard.scorer.training.data import FACETS, FOLDS, Table, shared_examples, tabulate
 from heard.scorer.training.features import Features, Tell, compute
 from heard.scorer.training.intervals import half_widths
-from heard.scorer.training.labels import Labels, disagreement, training_labels
+from heard.scorer.training.labels import Labels, check_enough
 from heard.scorer.training.mixing import fit_mixing
 from heard.scorer.training.train import Floats, Prepared, Recipe, fit, folds, one_thread, predict, prepare, tensors
 
@@ -32,6 +33,8 @@ DEFAULT = Path(__file__).parents[1] / "heads" / "default"
 class Trained:
     """A head as it comes out of training, with what is needed to judge it."""
 
+    file: HeadFile
+    """As `write_head` was given it: without the sums of the files."""
     tensors: dict[str, Floats]
     table: Table
     held_out: Floats
@@ -131,16 +134,17 @@ def make_default(
         half_widths=half_widths(1 + 2 * held_out[own], 1 + 2 * component_labels(table)[own]),
     )
     write_head(out, file, found, judge.model)
-    return Trained(found, table, held_out)
+    return Trained(file, found, table, held_out)
 
 
 @one_thread()
 def make_from_labels(
-    labels: Path, encoder_folder: Path, out: Path, cache: Path | None, tell: Tell, command: str
+    labels: Labels, encoder_folder: Path, out: Path, cache: Path | None, tell: Tell, command: str
 ) -> Trained:
-    """Train a head on a team's own CSV alone (see `labels.py`) and write it to `out`, with a card."""
-    rated = training_labels(labels)
-    table = tabulate(rated.examples, COMPONENTS)
+    """Train a head on a team's own ratings alone and write it to `out`. Raises ScorerError for too few of them."""
+    check_enough(labels)
+    name = Path(labels.name).name
+    table = tabulate(labels.examples, COMPONENTS)
     layers = default_layers(encoder_folder)
     recipe = recipe_for(len(table.texts))
     features, sha256 = features_of(table, encoder_folder, layers, cache, tell)
@@ -153,20 +157,18 @@ def make_from_labels(
         "mixing_bias": np.zeros(len(COMPONENTS), np.float32),
     }
     file = HeadFile(
-        f"A head trained on {labels.name}",
+        f"A head trained on {name}",
         encoder_name(encoder_folder, sha256),
         sha256,
         "",
         layers,
         list(COMPONENTS),
-        [f"{labels.name}: {len(table.texts)} replies"],
+        [f"{name}: {len(table.texts)} replies"],
         command,
         half_widths=half_widths(1 + 2 * np.clip(held_out, 0, 1), 1 + 2 * table.targets),
     )
     write_head(out, file, found, _default_marks(sha256))
-    trained = Trained(found, table, held_out)
-    (out / "CARD.md").write_text(labels_card(file, trained, rated), encoding="utf-8")
-    return trained
+    return Trained(file, found, table, held_out)
 
 
 def product_of(table: Table, facets: Floats, mixed: Floats, judge: Judge) -> Floats:
@@ -205,30 +207,6 @@ def write_head(out: Path, file: HeadFile, found: dict[str, Floats], answering: A
     values = asdict(replace(file, weights_sha256=file_sha256(path), answering_sha256=marks))
     lines = [f"{key} = {_toml(value)}" for key, value in values.items()]
     (out / "head.toml").write_text("\n".join(lines) + "\n", encoding="utf-8")
-
-
-def labels_card(file: HeadFile, trained: Trained, rated: Labels) -> str:
-    """The card of a head from a team's own labels: what it was trained on, and its error against predicting the
-    mean."""
-    from heard.scorer.evaluation.evaluate import component_rows
-    from heard.scorer.tables import markdown
-
-    tables = markdown(component_rows(trained.table, trained.held_out))
-    apart = disagreement(rated)
-    raters = "" if apart is None else f"\nTwo raters of one reply differ by {apart:.2f} on average (scale 1 to 3).\n"
-    return f"""# {file.title}
-
-Encoder: {file.encoder} (sha256 {file.encoder_sha256}), layers {file.layers}.
-Trained on {"; ".join(file.trained_on)}, by `{file.command}`.
-{len(rated.faults)} row(s) of the file could not be used.
-{raters}
-Error on replies that the head had not seen: five folds, grouped by the message answered, a seed each.
-
-{tables}
-
-To be written by you: who rated the replies, on which rubric, how far two raters agree, and what the head must not be
-used for.
-"""
 
 
 def _toml(value: str | list[str] | list[float]) -> str:

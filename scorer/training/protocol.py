@@ -16,7 +16,7 @@ import numpy as np
 from heard.scorer.encoder import WINDOW, Encoder
 from heard.scorer.errors import ScorerError
 from heard.scorer.files import read_config
-from heard.scorer.head import HeadFile
+from heard.scorer.head_file import HeadFile
 from heard.scorer.hub import encoder_name
 from heard.scorer.records import COMPONENTS, HIGHEST, LOWEST
 from heard.scorer.tables import Line, markdown

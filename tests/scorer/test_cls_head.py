@@ -6,9 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from heard.scorer.cls_head import ClsHead
 from heard.scorer.errors import ScorerError
-from heard.scorer.head import Head, HeadFile, read_head_file
+from heard.scorer.head import ClsHead, Head
+from heard.scorer.head_file import HeadFile, read_head_file
 from heard.scorer.records import COMPONENTS
 from heard.scorer.training.make import write_head
 

@@ -10,7 +10,8 @@ from safetensors.numpy import load_file
 
 from heard.scorer.errors import ScorerError
 from heard.scorer.evaluation.evaluate import evaluate
-from heard.scorer.head import Head, read_head_file
+from heard.scorer.head import Head
+from heard.scorer.head_file import read_head_file
 from heard.scorer.records import COMPONENTS
 from heard.scorer.score import HEADS, Scorer
 from heard.scorer.training.data import FACETS, annomi, epitome, esconv, project_set

@@ -9,7 +9,8 @@ import pytest
 from safetensors.numpy import load_file, save_file
 
 from heard.scorer.errors import ScorerError
-from heard.scorer.head import Head, HeadFile, read_head_file
+from heard.scorer.head import Head
+from heard.scorer.head_file import HeadFile, read_head_file
 from heard.scorer.score import HEADS, head_folder
 from heard.scorer.training.make import write_head
 

@@ -9,7 +9,7 @@ from heard.scorer.csv_rows import read_sheet
 from heard.scorer.errors import ScorerError
 from heard.scorer.records import COMPONENTS
 from heard.scorer.training.data import tabulate
-from heard.scorer.training.labels import account, disagreement, read_labels, training_labels
+from heard.scorer.training.labels import account, check_enough, disagreement, read_labels
 
 HEADER = "seeker,reply,cognitive,emotional,behavioral\n"
 GOOD = "x,I hear you.,1,2,3\n"
@@ -177,9 +177,10 @@ def test_raters_are_told_and_compared(tmp_path: Path) -> None:
 )
 def test_labels_that_are_too_few_to_train_on_are_refused(tmp_path: Path, text: str, match: str) -> None:
     path = write(tmp_path, HEADER + text)
-    assert len(read_labels(path).rated) == 40
+    labels = read_labels(path)
+    assert len(labels.rated) == 40
     with pytest.raises(ScorerError, match=match):
-        training_labels(path)
+        check_enough(labels)
 
 
 def test_a_sheet_knows_only_its_columns() -> None:

@@ -11,7 +11,7 @@ from safetensors.numpy import load_file
 
 from heard.scorer.encoder import Encoder
 from heard.scorer.errors import ScorerError
-from heard.scorer.head import read_head_file
+from heard.scorer.head_file import read_head_file
 from heard.scorer.records import COMPONENTS
 from heard.scorer.score import Scorer
 from heard.scorer.training.data import Example, project_set, tabulate

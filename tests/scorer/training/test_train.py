@@ -12,7 +12,9 @@ import torch
 from heard.scorer.encoder import Encoder
 from heard.scorer.errors import ScorerError
 from heard.scorer.evaluation.check import on_labels, write_between_marks
-from heard.scorer.head import Head, HeadFile
+from heard.scorer.evaluation.labels_card import write_labels_card
+from heard.scorer.head import Head
+from heard.scorer.head_file import HeadFile
 from heard.scorer.records import COMPONENTS
 from heard.scorer.score import Scorer
 from heard.scorer.training.data import project_set
@@ -137,7 +139,7 @@ def test_a_team_trains_a_head_on_its_own_labels(labels: Path, encoder_folder: Pa
         steps.append((what, done, of))
 
     torch.set_num_threads(2)
-    trained = make_from_labels(labels, encoder_folder, out, None, tell, "x")
+    trained = make_from_labels(read_labels(labels), encoder_folder, out, None, tell, "x")
     assert torch.get_num_threads() == 2
     torch.set_num_threads(before)
     assert steps[-1][1] == steps[-1][2]
@@ -153,6 +155,7 @@ def test_a_team_trains_a_head_on_its_own_labels(labels: Path, encoder_folder: Pa
     assert warm.emotional is not None
     assert cold.emotional is not None
     assert warm.emotional > cold.emotional + 0.3
+    write_labels_card(out, trained, read_labels(labels))
     card = (out / "CARD.md").read_text()
     assert "labels.csv: 160 replies" in card
     assert "skill" in card
@@ -163,11 +166,11 @@ def test_too_few_labels_are_refused(encoder_folder: Path, tmp_path: Path) -> Non
     path = tmp_path / "few.csv"
     path.write_text("seeker,reply,cognitive,emotional,behavioral\na,That sounds hard.,1,2,3\n")
     with pytest.raises(ScorerError, match="at least 5"):
-        make_from_labels(path, encoder_folder, tmp_path / "out", None, lambda *_: None, "x")
+        make_from_labels(read_labels(path), encoder_folder, tmp_path / "out", None, lambda *_: None, "x")
     rows = "".join(f"m{i},That sounds hard.,1,,3\n" for i in range(6))
     path.write_text("seeker,reply,cognitive,emotional,behavioral\n" + rows)
     with pytest.raises(ScorerError, match="column emotional"):
-        make_from_labels(path, encoder_folder, tmp_path / "out", None, lambda *_: None, "x")
+        make_from_labels(read_labels(path), encoder_folder, tmp_path / "out", None, lambda *_: None, "x")
     assert not (tmp_path / "out").exists()
 
 
