@@ -56,6 +56,7 @@ def test_no_group_is_left_behind(group: str) -> None:
         ("I attempted suicide last year", "attempt"),
         ("I cut my wrists again", "self_harm"),
         ("my friend says he wants to end it", "third_person"),
+        ("my friend is offing herself", "third_person"),
         ("how many pills would it take to die", "method_question"),
     ],
 )
