@@ -10,7 +10,7 @@ from fastapi import FastAPI
 from fastapi.responses import FileResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-PUBLIC = Path(__file__).parents[2] / "public"
+PUBLIC = Path(__file__).resolve().parents[2] / "public"
 ELEMENT = "HeardScoreCard"
 STYLESHEET = "/public/heard-card.css"
 """Below the app's root; the card asks for it."""

@@ -35,8 +35,8 @@ from heard.chat_app.web.score_queue import ScoreLine
 from heard.chat_app.web.vote_routes import vote_routes
 from heard.db.errors import StoreError
 
-ROOT = Path(__file__).parents[2]
-"""Folder with `.chainlit/` and `public/`."""
+ROOT = Path(__file__).resolve().parents[2]
+"""Folder with `.chainlit/` and `public/`; resolved, because the packages are reached by links."""
 TARGET = Path(__file__).parents[1] / "page" / "app.py"
 LOOPBACK_NAMES = ("127.0.0.1", "localhost", "::1", "[::1]")
 EVERY_ADDRESS = ("0.0.0.0", "::")
