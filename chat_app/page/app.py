@@ -8,7 +8,6 @@ import json
 import logging
 import secrets
 import uuid
-import warnings
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from datetime import UTC, datetime
 from functools import partial, wraps
@@ -16,13 +15,11 @@ from typing import Any, ParamSpec, cast
 from weakref import WeakKeyDictionary
 
 import chainlit as cl
-from chainlit.config import config as chainlit_config
 from chainlit.data import get_data_layer
 from chainlit.input_widget import InputWidget, Select, Slider, Switch
 from chainlit.server import sio
 from chainlit.session import WebsocketSession
 from chainlit.types import ThreadDict
-from chainlit.utils import wrap_user_function
 
 from heard.chat_app.common.background import in_background
 from heard.chat_app.common.identity import country_from_headers
@@ -33,6 +30,7 @@ from heard.chat_app.conversation.turn import run_turn
 from heard.chat_app.page import chat_settings, reopen, settings_panel, wording
 from heard.chat_app.page.bubble import Bubble
 from heard.chat_app.page.chainlit_frame import Page
+from heard.chat_app.page.chainlit_patches import mute_profiles_warning, replace_callbacks, replace_socket_handlers
 from heard.chat_app.page.chat_settings import ChoiceError, Choices, Offer
 from heard.chat_app.page.data_layer import HeardDataLayer
 from heard.chat_app.page.prompt_watch import current_prompts
@@ -60,14 +58,12 @@ NO_EDIT = "A sent message cannot be changed. Send a new one instead."
 # Compiled now: the first visitor's first message would wait the best part of a second for it.
 crisis_check.checker()
 
-# Chainlit calls `personas` in a way that cannot work inside a running loop, notices, and drops the coroutine.
-warnings.filterwarnings("ignore", message="coroutine 'personas' was never awaited", category=RuntimeWarning)
+mute_profiles_warning()
 
 P = ParamSpec("P")
 log = logging.getLogger("heard.chat_app.page.app")
 _choices: "WeakKeyDictionary[WebsocketSession, Choices]" = WeakKeyDictionary()
 _saved: "WeakKeyDictionary[WebsocketSession, Choices]" = WeakKeyDictionary()
-sockets = cast(Any, sio)
 _following: set[tuple[str, str]] = set()
 """(session, reply) pairs that are being drawn, so that no page gets the same token twice."""
 _widths: "WeakKeyDictionary[WebsocketSession, str]" = WeakKeyDictionary()
@@ -340,34 +336,26 @@ async def on_window_message(data: Any) -> None:
         _widths[here()] = data["width"]
 
 
-# Not by Chainlit's decorators. `cl.on_message` wraps the call in a "run" step, which writes the person's words down a
-# second time and hangs the reply below an entry that the history may lack; the others unlock the input when they
-# return, also in the middle of a reply.
-_code = chainlit_config.code
-_code.on_message = wrap_user_function(on_message)
-_code.on_chat_start = wrap_user_function(on_chat_start)
-_code.on_chat_resume = wrap_user_function(on_chat_resume)
-_code.on_settings_update = wrap_user_function(on_settings)
-_code.on_window_message = wrap_user_function(on_window_message)
-
-
 async def on_stop(sid: str) -> None:
-    """The Stop button, of any page that shows the conversation.
-
-    In place of Chainlit's handler, which adds a message of its own and cancels the page's task instead of the turn.
-    """
+    """The Stop button, of any page that shows the conversation."""
     session = WebsocketSession.get(sid)
     if session is not None:
         await current().hub.stop(session.thread_id, participant_of(session))
 
 
 async def on_edit(sid: str, _: Any) -> None:
-    """Not offered: Chainlit's handler would take later messages out of the history while our tables keep them."""
-    await sockets.emit("toast", {"message": NO_EDIT, "type": "error"}, to=sid)
+    """Editing a sent message is not offered."""
+    await cast(Any, sio).emit("toast", {"message": NO_EDIT, "type": "error"}, to=sid)
 
 
-sockets.on("stop", on_stop)
-sockets.on("edit_message", on_edit)
+replace_callbacks(
+    on_message=on_message,
+    on_chat_start=on_chat_start,
+    on_chat_resume=on_chat_resume,
+    on_settings_update=on_settings,
+    on_window_message=on_window_message,
+)
+replace_socket_handlers(on_stop, on_edit)
 
 
 async def follow(turn: LiveTurn, session: WebsocketSession, *, keeps: bool, reopened: bool = False) -> None:

@@ -1,15 +1,9 @@
 """The FastAPI parent: our pages and JSON routes, and Chainlit mounted at `/chat` behind the consent gate."""
 
-import base64
-import hashlib
 import os
-import re
-import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from pathlib import Path
-from types import ModuleType
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
@@ -21,12 +15,12 @@ from starlette.middleware.trustedhost import TrustedHostMiddleware
 from heard.chat_app.common.identity import Identity
 from heard.chat_app.common.notice import HERE, notice
 from heard.chat_app.common.settings import Settings
-from heard.chat_app.conversation.running_turns import Hub
 from heard.chat_app.conversation.services import Services
 from heard.chat_app.page.chainlit_files import lay_out
 from heard.chat_app.page.runtime import Runtime, install
 from heard.chat_app.studies.study_file import StudyFile
 from heard.chat_app.web import api, vote_routes
+from heard.chat_app.web.chat_mount import ChatSessions, ChatTokens, mount_chat
 from heard.chat_app.web.dependencies import Site
 from heard.chat_app.web.gate import ConsentGate, Doorkeeper, Shield, Tokens, answer
 from heard.chat_app.web.health import Health
@@ -37,7 +31,6 @@ from heard.chat_app.web.pages.survey_routes import TURNS_AWAY, survey_routes, tu
 from heard.chat_app.web.score_queue import ScoreQueue
 from heard.db.errors import StoreError
 
-TARGET = Path(__file__).parents[1] / "page" / "app.py"
 LOOPBACK_NAMES = ("127.0.0.1", "localhost", "::1", "[::1]")
 EVERY_ADDRESS = ("0.0.0.0", "::")
 
@@ -128,110 +121,6 @@ def consent_check(services: Services) -> Callable[[str], Awaitable[bool]]:
         return stored is not None and stored.chat and stored.version == version
 
     return may_chat
-
-
-def mount_chat(app: FastAPI) -> str:
-    """Mount Chainlit at `/chat` and return the Content-Security-Policy that fits its page."""
-    leave_out_telemetry()
-    from chainlit.config import APP_ROOT
-    from chainlit.utils import mount_chainlit
-
-    if os.environ["CHAINLIT_APP_ROOT"] != APP_ROOT:
-        raise RuntimeError(f"Chainlit was imported too early: it reads its settings in {APP_ROOT}.")
-
-    mount_chainlit(app=app, target=str(TARGET), path="/chat")
-    import chainlit.server
-
-    original: Callable[[str], str] = chainlit.server.get_html_template
-
-    def without_foreign_hosts(root_path: str) -> str:
-        return clean_page(original(root_path))
-
-    chainlit.server.get_html_template = without_foreign_hosts
-    return policy_for(without_foreign_hosts("/chat"))
-
-
-def leave_out_telemetry() -> None:
-    """Keep the telemetry kit out that Chainlit's optional Literal AI client would load.
-
-    It is never used here, could send data away, and costs two seconds and some 60 MB at every start (pandas included).
-    """
-    kit = ModuleType("traceloop.sdk")
-    kit.Traceloop = None  # type: ignore[attr-defined]
-    for name, module in (("traceloop", ModuleType("traceloop")), ("traceloop.sdk", kit)):
-        sys.modules.setdefault(name, module)
-
-
-def clean_page(html: str) -> str:
-    """Chainlit's page without fonts, style sheets and pictures of other hosts.
-
-    The policy would block them anyway; taking them out keeps the browser's console free of errors and the page fast.
-    """
-    html = re.sub(r"<link\b[^>]*\bhref=\"https?://[^>]*>", "", html)
-    return re.sub(r"<meta property=\"og:(?:image|url)\"[^>]*>", "", html)
-
-
-def policy_for(html: str) -> str:
-    """The policy of the chat's page: own host only, its inline scripts by hash.
-
-    `unsafe-eval` is needed because Chainlit compiles the elements of `public/elements/` in the browser, and inline
-    styles because its component library sets them.
-    """
-    scripts = re.findall(r"<script>(.*?)</script>", html, flags=re.DOTALL)
-    hashes = " ".join(
-        f"'sha256-{base64.b64encode(hashlib.sha256(script.encode('utf-8')).digest()).decode('ascii')}'"
-        for script in scripts
-    )
-    return (
-        f"default-src 'self'; script-src 'self' 'unsafe-eval' {hashes}; style-src 'self' 'unsafe-inline'; "
-        "img-src 'self' data: blob:; font-src 'self' data:; connect-src 'self'; worker-src 'self' blob:; "
-        "object-src 'none'; frame-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
-    )
-
-
-class ChatTokens:
-    """Chainlit's login tokens (JWT, HS256, with the secret that `create_app` derives)."""
-
-    def owner(self, token: str) -> str | None:
-        """The participant in a token, or None when it is not valid."""
-        from chainlit.auth.jwt import decode_jwt
-        from jwt import InvalidTokenError
-
-        try:
-            return decode_jwt(token).identifier
-        except (InvalidTokenError, KeyError, TypeError):
-            return None
-
-    def make(self, participant_id: str) -> str:
-        """A token for a participant, valid for Chainlit's `user_session_timeout`."""
-        from chainlit.auth.jwt import create_jwt
-        from chainlit.user import User
-
-        return create_jwt(User(identifier=participant_id, display_name="You"))
-
-
-class ChatSessions:
-    """The open chats: their turns run in our hub, their pages hang on Chainlit's sockets."""
-
-    def __init__(self, hub: Hub) -> None:
-        self._hub = hub
-
-    async def stop(self, participant_id: str) -> None:
-        """Stop a participant's running replies, and return when what had arrived is stored."""
-        await self._hub.stop_participant(participant_id)
-
-    async def dismiss(self, participant_id: str) -> None:
-        """Tell a participant's pages to load anew, and forget their sessions without another write."""
-        from chainlit.server import sio
-        from chainlit.session import ws_sessions_id
-
-        for session in [s for s in ws_sessions_id.values() if s.user and s.user.identifier == participant_id]:
-            # Chainlit would write the thread once more when a session with a conversation disconnects.
-            session.has_first_interaction = False
-            session.to_clear = True
-            await sio.emit("reload", {}, to=session.socket_id)
-            await sio.disconnect(session.socket_id)
-            ws_sessions_id.pop(session.id, None)
 
 
 async def _on_http(request: Request, error: Exception) -> Response:

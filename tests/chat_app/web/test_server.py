@@ -24,7 +24,8 @@ import pytest
 import socketio
 
 from heard.chat_app.models.downloads import Weights
-from heard.chat_app.web.server import clean_page, policy_for
+from heard.chat_app.page.chainlit_patches import clean_page
+from heard.chat_app.web.chat_mount import policy_for
 
 COMMAND = (sys.executable, "-c", "from heard.chat_app.cli import main; main()", "chat")
 

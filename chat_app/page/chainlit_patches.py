@@ -1,0 +1,103 @@
+"""Every place where Chainlit (2.12.0) is changed from outside, with what breaks when the change goes.
+
+When Chainlit is updated, read this file against it: all of it hangs on names that Chainlit does not promise to keep.
+"""
+
+import re
+import sys
+import warnings
+from collections.abc import Awaitable, Callable
+from types import ModuleType
+from typing import Any, cast
+
+
+def leave_out_telemetry() -> None:
+    """Keep the telemetry kit out that Chainlit's optional Literal AI client would load; before chainlit is imported.
+
+    Without it: two seconds and some 60 MB more at every start (pandas included), and a library in the process that
+    could send data away.
+    """
+    kit = ModuleType("traceloop.sdk")
+    kit.Traceloop = None  # type: ignore[attr-defined]
+    for name, module in (("traceloop", ModuleType("traceloop")), ("traceloop.sdk", kit)):
+        sys.modules.setdefault(name, module)
+
+
+def ask_no_foreign_host() -> Callable[[str], str]:
+    """Serve the chat's page without what it asks of other hosts; returns what makes the page for a root path.
+
+    Without it: errors in every browser's console and a slower page, because the policy blocks fonts and style sheets of
+    other hosts after the browser has looked for them.
+    """
+    import chainlit.server
+
+    original: Callable[[str], str] = chainlit.server.get_html_template
+
+    def without_foreign_hosts(root_path: str) -> str:
+        return clean_page(original(root_path))
+
+    chainlit.server.get_html_template = without_foreign_hosts
+    return without_foreign_hosts
+
+
+def clean_page(html: str) -> str:
+    """Chainlit's page without fonts, style sheets and pictures of other hosts."""
+    html = re.sub(r"<link\b[^>]*\bhref=\"https?://[^>]*>", "", html)
+    return re.sub(r"<meta property=\"og:(?:image|url)\"[^>]*>", "", html)
+
+
+def mute_profiles_warning() -> None:
+    """Ignore the warning about the coroutine of the chat profiles.
+
+    Chainlit calls that callback in a way that cannot work inside a running loop, notices, and drops the coroutine.
+    Without it: a warning in the log at every start.
+    """
+    warnings.filterwarnings("ignore", message="coroutine 'personas' was never awaited", category=RuntimeWarning)
+
+
+def replace_callbacks(**callbacks: Callable[..., Awaitable[None]]) -> None:
+    """Set Chainlit's callbacks, by their names in its `CodeSettings`, past its decorators.
+
+    Without it: `cl.on_message` wraps the call in a "run" step, which writes the person's words down a second time and
+    hangs the reply below an entry that the history may lack; the other decorators unlock the input when they return,
+    also in the middle of a reply.
+    """
+    from chainlit.config import config
+    from chainlit.utils import wrap_user_function
+
+    for name, callback in callbacks.items():
+        if not hasattr(config.code, name):
+            raise RuntimeError(f"This version of Chainlit knows no callback {name}.")
+        setattr(config.code, name, wrap_user_function(callback))
+
+
+def replace_socket_handlers(
+    stop: Callable[[str], Awaitable[None]], edit_message: Callable[[str, Any], Awaitable[None]]
+) -> None:
+    """Handle the Stop button and the editing of a sent message in place of Chainlit.
+
+    Without it: Chainlit's Stop adds a message of its own and cancels the page's task instead of the turn, so that what
+    had arrived is lost; its editing takes later messages out of the history while our tables keep them.
+    """
+    from chainlit.server import sio
+
+    sockets = cast(Any, sio)
+    sockets.on("stop", stop)
+    sockets.on("edit_message", edit_message)
+
+
+async def dismiss_sessions(participant_id: str) -> None:
+    """Tell a participant's pages to load anew, and forget their sessions.
+
+    Without it: Chainlit writes the thread once more when a session with a conversation disconnects, and so brings back
+    a conversation that has just been erased.
+    """
+    from chainlit.server import sio
+    from chainlit.session import ws_sessions_id
+
+    for session in [s for s in ws_sessions_id.values() if s.user and s.user.identifier == participant_id]:
+        session.has_first_interaction = False
+        session.to_clear = True
+        await sio.emit("reload", {}, to=session.socket_id)
+        await sio.disconnect(session.socket_id)
+        ws_sessions_id.pop(session.id, None)
