@@ -156,7 +156,20 @@ class SlotRow(Base):
     reason: Mapped[str | None]
 
 
-class VoteRow(Base):
+class CastColumns:
+    """What one click on a ballot says, as `VoteRecord` has it: of the vote that stands, and of what it was before."""
+
+    choice: Mapped[str]
+    most: Mapped[int | None]
+    least: Mapped[int | None]
+    reason: Mapped[str | None]
+    seconds: Mapped[float]
+    width_class: Mapped[str]
+    request_id: Mapped[str]
+    voted_at: Mapped[datetime]
+
+
+class VoteRow(CastColumns, Base):
     """One vote for each ballot, and so for each (ballot, participant).
 
     `sources` (the slots' sources in their order, as a JSON list), `unvotable` and `leaks` (positions, "" or like
@@ -185,14 +198,6 @@ class VoteRow(Base):
     ballot_id: Mapped[str] = mapped_column(ForeignKey("ballot.id", ondelete=_CASCADE), primary_key=True)
     study_id: Mapped[str] = mapped_column(ForeignKey("study.id", ondelete=_CASCADE))
     participant_id: Mapped[str] = mapped_column(ForeignKey("participant.id", ondelete=_CASCADE), index=True)
-    choice: Mapped[str]
-    most: Mapped[int | None]
-    least: Mapped[int | None]
-    reason: Mapped[str | None]
-    seconds: Mapped[float]
-    width_class: Mapped[str]
-    request_id: Mapped[str]
-    voted_at: Mapped[datetime]
     changes: Mapped[int]
     sources: Mapped[str]
     unvotable: Mapped[str]
@@ -201,17 +206,9 @@ class VoteRow(Base):
     condition: Mapped[str | None]
 
 
-class VoteChangeRow(Base):
+class VoteChangeRow(CastColumns, Base):
     """A vote as it was before it was changed; `number` 1 is the first one."""
 
     __tablename__ = "vote_change"
     ballot_id: Mapped[str] = mapped_column(ForeignKey("vote.ballot_id", ondelete=_CASCADE), primary_key=True)
     number: Mapped[int] = mapped_column(primary_key=True)
-    choice: Mapped[str]
-    most: Mapped[int | None]
-    least: Mapped[int | None]
-    reason: Mapped[str | None]
-    seconds: Mapped[float]
-    width_class: Mapped[str]
-    request_id: Mapped[str]
-    voted_at: Mapped[datetime]

@@ -29,7 +29,7 @@ from heard.db.study_records import (
     told,
 )
 from heard.db.study_rows import VOTE, answer_record, ballot_record, study_record, vote_record
-from heard.db.study_tables import AnswerRow, BallotRow, SlotRow, StudyRow, VoteChangeRow, VoteRow
+from heard.db.study_tables import AnswerRow, BallotRow, CastColumns, SlotRow, StudyRow, VoteChangeRow, VoteRow
 from heard.db.tables import ConsentRow, MessageRow, ParticipantRow, ReplyRow
 from heard.db.text import clean_text
 
@@ -167,10 +167,8 @@ def _summary(ballot: BallotRow, answers: Sequence[AnswerRecord]) -> dict[str, st
 
 
 def _keep_history(session: AsyncSession, row: VoteRow) -> None:
-    kept = ("choice", "most", "least", "reason", "seconds", "width_class", "request_id", "voted_at")
-    session.add(
-        VoteChangeRow(ballot_id=row.ballot_id, number=row.changes + 1, **{name: getattr(row, name) for name in kept})
-    )
+    kept = {name: getattr(row, name) for name in CastColumns.__annotations__}
+    session.add(VoteChangeRow(ballot_id=row.ballot_id, number=row.changes + 1, **kept))
 
 
 async def _carry_on(session: AsyncSession, message_id: str, reply: ReplyRecord | None) -> None:
