@@ -10,8 +10,6 @@ from pydantic import BaseModel, ConfigDict, Field, SkipValidation
 
 from heard.scorer.records import HIGHEST, LOWEST, NOTES, SCALES, EmpathyScore, Level, ScoreStatus, level_of
 
-DECIMALS = 6
-"""Of every number."""
 HELP = "/help"
 """heard's page with numbers to call in a crisis."""
 
@@ -81,8 +79,8 @@ def score_json(score: EmpathyScore, identity: Identity = None) -> Scored | Unsco
         {
             "id": identity,
             "status": score.status,
-            **{name: round(value, DECIMALS) for name, value in values.items()},
-            "intervals": {name: [round(end, DECIMALS) for end in ends] for name, ends in score.intervals.items()},
+            **values,
+            "intervals": dict(score.intervals),
             "notes": list(score.notes),
             "levels": {name: level_of(value) for name, value in values.items()},
             "head_name": score.head_name,

@@ -92,6 +92,8 @@ HOMES = {
         "chat_app/common/settings.py",
         "chat_app/studies/study_file.py",
         "chat_app/web/api.py",
+        "chat_app/web/pages/consent_routes.py",
+        "chat_app/web/pages/scorer_routes.py",
         "chat_app/web/score_request.py",
         "chat_app/web/vote_routes.py",
         "scorer/score_json.py",

@@ -194,7 +194,7 @@ class Surveys:
         except StudyRefused as refused:
             raise Closed(403, "Not open to you", str(refused)) from None
 
-    async def shown(self, ballot: BallotRecord) -> ShownBallot:
+    async def blind_view(self, ballot: BallotRecord) -> ShownBallot:
         """A ballot without its secret. Raises Closed (404) when its item is not there any more."""
         item = await self._studies.item(ballot.item_id) if ballot.item_id else None
         if item is None:

@@ -3,16 +3,30 @@
 All are coroutines, because FastAPI takes a plain function for one that blocks and calls it in another thread.
 """
 
-from dataclasses import dataclass
-from typing import Annotated
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from typing import Annotated, Protocol
 
 from fastapi import Depends, Request
 
 from heard.chat_app.common.identity import Identity, country_from_headers
 from heard.chat_app.conversation.services import Services
 from heard.chat_app.safety import crisis_check
+from heard.chat_app.studies.survey import Surveys
 from heard.chat_app.web.health import Health
+from heard.chat_app.web.researcher import Researcher
 from heard.chat_app.web.score_queue import ScoreQueue
+
+
+class OpenChats(Protocol):
+    """The chats that a participant has open right now, in any number of tabs."""
+
+    async def stop(self, participant_id: str) -> None:
+        """Stop their running replies, and return when what had arrived is stored."""
+
+    async def dismiss(self, participant_id: str) -> None:
+        """Send their pages to load anew, which ends at the first page for somebody without consent."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,8 +35,16 @@ class Site:
 
     services: Services
     identity: Identity
+    chats: OpenChats
+    may_chat: Callable[[str], Awaitable[bool]]
+    """Whether a participant's answer allows the chat."""
     health: Health
+    surveys: Surveys
+    researcher: Researcher
     score_queue: ScoreQueue
+    """Where texts wait for a score that are not of the chat."""
+    one_study: asyncio.Lock = field(default_factory=asyncio.Lock)
+    """Results of one study at a time: a large one takes a core for seconds, and people are chatting."""
 
 
 async def site_of(request: Request) -> Site:

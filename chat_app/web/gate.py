@@ -14,7 +14,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from heard.chat_app.common.identity import CHAT_COOKIE, Identity, cookies_of
 from heard.chat_app.web.logs import kind_and_place
-from heard.chat_app.web.pages.routes import fault_page
+from heard.chat_app.web.pages.rendering import error_page
 from heard.db.errors import StoreError
 
 MOUNT = "/chat"
@@ -249,5 +249,5 @@ def closed(scope: Scope) -> Response:
 def answer(scope: Scope, status: int, title: str, sentence: str) -> Response:
     """A plain page for a browser, JSON for a program."""
     if wants_page(scope):
-        return fault_page(status, title, sentence)
+        return error_page(status, title, sentence)
     return JSONResponse({"detail": sentence}, status)

@@ -19,20 +19,33 @@ from heard.chat_app.conversation.services import Services
 from heard.chat_app.page.chainlit_files import lay_out
 from heard.chat_app.page.runtime import Runtime, install
 from heard.chat_app.studies.study_file import StudyFile
+from heard.chat_app.studies.survey import Surveys
 from heard.chat_app.web import api, vote_routes
 from heard.chat_app.web.chat_mount import ChatSessions, ChatTokens, mount_chat
-from heard.chat_app.web.dependencies import Site
+from heard.chat_app.web.dependencies import OpenChats, Site
 from heard.chat_app.web.gate import ConsentGate, Doorkeeper, Shield, Tokens, answer
 from heard.chat_app.web.health import Health
-from heard.chat_app.web.pages.results_routes import results_routes
-from heard.chat_app.web.pages.routes import OpenChats, page_routes
-from heard.chat_app.web.pages.scorer_routes import scorer_routes
-from heard.chat_app.web.pages.survey_routes import TURNS_AWAY, survey_routes, turned_away
+from heard.chat_app.web.pages import consent_routes, crisis_help, own_data_routes, results_routes, scorer_routes
+from heard.chat_app.web.pages.rendering import EarlyResponse, on_early_response
+from heard.chat_app.web.pages.survey_routes import CLOSED, on_closed
+from heard.chat_app.web.pages.survey_routes import router as survey_router
+from heard.chat_app.web.researcher import Researcher
 from heard.chat_app.web.score_queue import ScoreQueue
 from heard.db.errors import StoreError
 
 LOOPBACK_NAMES = ("127.0.0.1", "localhost", "::1", "[::1]")
 EVERY_ADDRESS = ("0.0.0.0", "::")
+ROUTERS = (
+    consent_routes.router,
+    crisis_help.router,
+    own_data_routes.router,
+    scorer_routes.router,
+    survey_router,
+    results_routes.router,
+    vote_routes.router,
+    api.router,
+    api.described,
+)
 
 
 def create_app(settings: Settings, services: Services, live_study: StudyFile | None = None) -> FastAPI:
@@ -83,20 +96,25 @@ def create_parent(
 
     app = FastAPI(title="heard", lifespan=lifespan, docs_url=None, redoc_url=None, openapi_url=None)
     may_chat = consent_check(services)
-    app.include_router(page_routes(services, identity, chat.sessions))
-    queue = ScoreQueue(services, chat.writing)
-    app.state.site = Site(services, identity, health, queue)
-    app.include_router(scorer_routes(services, identity, may_chat, queue))
-    app.include_router(survey_routes(services, identity, live_study))
-    for router in (api.router, api.described, vote_routes.router):
+    app.state.site = Site(
+        services,
+        identity,
+        chat.sessions,
+        may_chat,
+        health,
+        Surveys(services, live_study),
+        Researcher(settings.researcher_token, identity),
+        ScoreQueue(services, chat.writing),
+    )
+    for router in ROUTERS:
         app.include_router(router)
-    app.include_router(results_routes(services, identity))
     app.mount("/static", StaticFiles(directory=HERE / "static"))
     app.add_exception_handler(HTTPException, _on_http)
     app.add_exception_handler(RequestValidationError, _on_bad_form)
     app.add_exception_handler(StoreError, _on_store)
-    for kind in TURNS_AWAY:
-        app.add_exception_handler(kind, turned_away)
+    app.add_exception_handler(EarlyResponse, on_early_response)
+    for kind in CLOSED:
+        app.add_exception_handler(kind, on_closed)
 
     # The last added is the outermost.
     app.add_middleware(ConsentGate, identity=identity, may_chat=may_chat, tokens=chat.tokens)

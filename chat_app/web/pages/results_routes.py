@@ -1,19 +1,17 @@
 """`/results`: what the blind votes of a study say, for the researcher's role only."""
 
-import asyncio
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Form, Request
 from fastapi.responses import RedirectResponse, Response
 
-from heard.chat_app.common.identity import Identity
-from heard.chat_app.conversation.services import Services
 from heard.chat_app.results import shown
 from heard.chat_app.results.charts import PICTURES, reach_of
 from heard.chat_app.results.records import Wanted
 from heard.chat_app.studies.study_file import StudyFileError, study_of
-from heard.chat_app.web.pages.routes import fault_page, page
-from heard.chat_app.web.researcher import HOLDS_SECONDS, RESEARCHER_COOKIE, Researcher
+from heard.chat_app.web.dependencies import Site, SiteDep
+from heard.chat_app.web.pages.rendering import EarlyResponse, error_page, page
+from heard.chat_app.web.researcher import HOLDS_SECONDS, RESEARCHER_COOKIE
 from heard.db.study_records import LETTERS, StudyRecord
 
 OFF = "This page is off. Whoever runs heard turns it on by the setting researcher_token."
@@ -22,88 +20,93 @@ HELD_UP = "There were too many wrong tokens. Please try again in five minutes."
 NO_STUDY = "There is no such study in this database."
 
 
-def _chosen(condition: str = "", leaks: str = "", attention: str = "") -> Wanted:
+async def turned_on(site: SiteDep) -> None:
+    """Raise EarlyResponse (404) where the settings have no token."""
+    if not site.researcher.on:
+        raise EarlyResponse(error_page(404, "Not here", OFF))
+
+
+async def signed_in(request: Request, site: SiteDep) -> None:
+    """Raise EarlyResponse (401) for anybody else than a researcher, who is not told what studies there are."""
+    if not site.researcher.knows(request.headers):
+        raise EarlyResponse(page("results_login.html", 401, problem=None))
+
+
+async def study_named(site: SiteDep, study: str) -> StudyRecord:
+    """The study of the address. Raises EarlyResponse (404)."""
+    found = await site.services.studies.study(study)
+    if found is None:
+        raise EarlyResponse(error_page(404, "Not here", NO_STUDY))
+    return found
+
+
+async def wanted_votes(condition: str = "", leaks: str = "", attention: str = "") -> Wanted:
     """What the form of the page asks for."""
     return Wanted(condition or None, leaks == "with", attention == "passed")
 
 
-Chosen = Annotated[Wanted, Depends(_chosen)]
+StudyDep = Annotated[StudyRecord, Depends(study_named)]
+WantedDep = Annotated[Wanted, Depends(wanted_votes)]
+RESEARCHER = [Depends(signed_in)]
+
+router = APIRouter(dependencies=[Depends(turned_on)])
 
 
-def results_routes(services: Services, identity: Identity) -> APIRouter:
-    """`/results` (GET asks for the token or lists studies, POST takes the token), `/results/{study}` and its charts."""
-    router = APIRouter()
-    role = Researcher(services.settings.researcher_token, identity)
-    one_at_a_time = asyncio.Lock()  # a large study takes a core for seconds, and people are chatting
+@router.get("/results", dependencies=RESEARCHER)
+async def studies(site: SiteDep) -> Response:
+    """The list of studies."""
+    rows = [(record, title_of(record)) for record in await site.services.studies.studies()]
+    return page("results_list.html", studies=rows)
 
-    def closed(request: Request) -> Response | None:
-        """The answer to anybody else, who is not told what studies there are."""
-        if not role.on:
-            return fault_page(404, "Not here", OFF)
-        return None if role.knows(request.headers) else page("results_door.html", 401, problem=None)
 
-    async def found(request: Request, study: str) -> StudyRecord | Response:
-        return closed(request) or await services.studies.study(study) or fault_page(404, "Not here", NO_STUDY)
+@router.post("/results")
+async def sign_in(site: SiteDep, token: Annotated[str, Form()] = "") -> Response:
+    """Take the token, for a cookie."""
+    role = site.researcher
+    if role.held_up:
+        return page("results_login.html", 429, problem=HELD_UP)
+    if not role.opens(token.strip()):
+        return page("results_login.html", 403, problem=WRONG)
+    response = RedirectResponse("/results", 303)
+    response.set_cookie(
+        RESEARCHER_COOKIE, role.cookie(), HOLDS_SECONDS, path="/results", httponly=True, samesite="strict"
+    )
+    return response
 
-    async def computed(study: str, wanted: Wanted) -> Any:
-        async with one_at_a_time:
-            from heard.chat_app.results.study_results import (
-                study_results,  # here: it takes a second to load its statistics
-            )
 
-            return await study_results(services.studies, study, wanted)
+@router.get("/results/{study}", dependencies=RESEARCHER)
+async def results(request: Request, site: SiteDep, record: StudyDep, wanted: WantedDep) -> Response:
+    """The results of one study."""
+    found = await _results(site, record.id, wanted)
+    return page(
+        "results.html",
+        study=record,
+        title=title_of(record),
+        found=found,
+        wanted=wanted,
+        query=request.url.query,
+        reach=reach_of(found.strengths),
+        letters=LETTERS,
+        shown=shown,
+    )
 
-    @router.get("/results")
-    async def studies(request: Request) -> Response:
-        if (answer := closed(request)) is not None:
-            return answer
-        rows = [(record, title_of(record)) for record in await services.studies.studies()]
-        return page("results_list.html", studies=rows)
 
-    @router.post("/results")
-    async def enter(token: Annotated[str, Form()] = "") -> Response:
-        if not role.on:
-            return fault_page(404, "Not here", OFF)
-        if role.held_up:
-            return page("results_door.html", 429, problem=HELD_UP)
-        if not role.opens(token.strip()):
-            return page("results_door.html", 403, problem=WRONG)
-        response = RedirectResponse("/results", 303)
-        response.set_cookie(
-            RESEARCHER_COOKIE, role.cookie(), HOLDS_SECONDS, path="/results", httponly=True, samesite="strict"
-        )
-        return response
+@router.get("/results/{study}/{name}.svg", dependencies=RESEARCHER)
+async def chart(site: SiteDep, record: StudyDep, name: str, wanted: WantedDep) -> Response:
+    """One chart of a study, as a file."""
+    if name not in PICTURES:
+        return error_page(404, "Not here", f"The charts of a study are: {', '.join(PICTURES)}.")
+    found = await _results(site, record.id, wanted)
+    disposition = f'attachment; filename="{record.id}-{name}.svg"'
+    headers = {"Cache-Control": "no-store", "Content-Disposition": disposition}
+    return Response(PICTURES[name](found), media_type="image/svg+xml", headers=headers)
 
-    @router.get("/results/{study}")
-    async def results(request: Request, study: str, wanted: Chosen) -> Response:
-        record = await found(request, study)
-        if isinstance(record, Response):
-            return record
-        read = await computed(study, wanted)
-        return page(
-            "results.html",
-            study=record,
-            title=title_of(record),
-            found=read,
-            wanted=wanted,
-            query=request.url.query,
-            reach=reach_of(read.strengths),
-            letters=LETTERS,
-            shown=shown,
-        )
 
-    @router.get("/results/{study}/{name}.svg")
-    async def picture(request: Request, study: str, name: str, wanted: Chosen) -> Response:
-        record = await found(request, study)
-        if isinstance(record, Response):
-            return record
-        if name not in PICTURES:
-            return fault_page(404, "Not here", f"The charts of a study are: {', '.join(PICTURES)}.")
-        read = await computed(study, wanted)
-        headers = {"Cache-Control": "no-store", "Content-Disposition": f'attachment; filename="{study}-{name}.svg"'}
-        return Response(PICTURES[name](read), media_type="image/svg+xml", headers=headers)
+async def _results(site: Site, study: str, wanted: Wanted) -> Any:
+    from heard.chat_app.results.study_results import study_results  # here: its statistics take a second to load
 
-    return router
+    async with site.one_study:
+        return await study_results(site.services.studies, study, wanted)
 
 
 def title_of(record: StudyRecord) -> str:

@@ -6,12 +6,10 @@ No page here is cached, and none before the own vote is made from anything that 
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Form, Request
+from fastapi import APIRouter, Depends, Form, Request
 from fastapi.responses import RedirectResponse, Response
 from starlette.concurrency import run_in_threadpool
 
-from heard.chat_app.common.identity import Identity
-from heard.chat_app.conversation.services import Services
 from heard.chat_app.studies.study_file import StudyFile
 from heard.chat_app.studies.survey import (
     CLOSING_LIMIT,
@@ -19,18 +17,18 @@ from heard.chat_app.studies.survey import (
     Consent,
     Marks,
     Standing,
-    Surveys,
     check_entry,
     letter,
     marked,
     read_closing,
 )
 from heard.chat_app.studies.survey_links import DamagedLink, asked_first, entry, external_id, study_name
+from heard.chat_app.web.dependencies import CountryDep, ParticipantDep, Site, SiteDep
+from heard.chat_app.web.pages.crisis_help import handoff
 from heard.chat_app.web.pages.markup import as_html
-from heard.chat_app.web.pages.routes import chosen_country, numbers, page
+from heard.chat_app.web.pages.rendering import EarlyResponse, page
 from heard.db.errors import StoreError
-from heard.db.study_records import told
-from heard.prompts.safety_files import load_handoff
+from heard.db.study_records import BallotRecord, VoteRecord, told
 
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; "
@@ -39,16 +37,8 @@ POLICY = (
 """Content-Security-Policy of these pages: as for the others, and our one script with its calls."""
 
 
-class Led(Exception):
-    """The visitor is led elsewhere first."""
-
-    def __init__(self, where: str) -> None:
-        super().__init__(where)
-        self.where = where
-
-
 @dataclass(frozen=True, slots=True)
-class _Visit:
+class Visit:
     """An enrolled person who has agreed, at one study."""
 
     study: StudyFile
@@ -65,200 +55,211 @@ class _Visit:
         return self.path("end" if self.standing.next is None else self.standing.next)
 
 
-def shown(name: str, status: int = 200, **values: Any) -> Response:
+@dataclass(frozen=True, slots=True)
+class OwnBallot:
+    """A ballot that a person has reached, with their vote if there is one."""
+
+    visit: Visit
+    record: BallotRecord
+    vote: VoteRecord | None
+
+    def path(self, *parts: str) -> str:
+        """An address below this ballot."""
+        return self.visit.path(self.record.number, *parts)
+
+
+async def enter(
+    site: Site, name: str, participant: str | None, external: str | None
+) -> tuple[StudyFile, str, Standing | None]:
+    """Somebody who may take part and has agreed, enrolled or not. Raises Closed, and EarlyResponse to the questions."""
+    study = await site.surveys.study(name)
+    standing = await site.surveys.standing(study, participant) if participant else None
+    check_entry(study, external, standing)
+    consent = await site.surveys.consent(participant)
+    if participant is None or consent is Consent.MISSING:
+        raise _redirect(asked_first(study.id, external))
+    if consent is Consent.NO_RESEARCH:
+        raise _redirect(entry(study.id, external, "/research"))
+    return study, participant, standing
+
+
+async def visit_of(site: SiteDep, name: str, participant: ParticipantDep) -> Visit:
+    """An enrolled person. Raises Closed, and EarlyResponse to the entry or the questions."""
+    study, known, standing = await enter(site, name, participant, None)
+    if standing is None:
+        raise _redirect(entry(study.id, None))
+    return Visit(study, known, standing)
+
+
+VisitDep = Annotated[Visit, Depends(visit_of)]
+
+
+async def ballot_of(visit: VisitDep, number: int) -> OwnBallot:
+    """The ballot of the address. Raises EarlyResponse to where the survey goes on, if the person has not reached it."""
+    found = visit.standing.ballot(number)
+    if found is None:
+        raise _redirect(visit.onward)
+    return OwnBallot(visit, *found)
+
+
+BallotDep = Annotated[OwnBallot, Depends(ballot_of)]
+
+router = APIRouter()
+
+
+@router.get("/survey")
+async def by_parameters(request: Request, site: SiteDep) -> Response:
+    """The entry for links that name the study by a parameter."""
+    study = await site.surveys.study(study_name(request.query_params))
+    return RedirectResponse(entry(study.id, external_id(request.query_params)), 303)
+
+
+@router.get("/survey/{name}")
+async def first_page(request: Request, site: SiteDep, name: str, participant: ParticipantDep) -> Response:
+    """The introduction; for whoever is enrolled, the way on."""
+    external = external_id(request.query_params)
+    study, known, standing = await enter(site, name, participant, external)
+    if standing is not None:
+        return RedirectResponse(Visit(study, known, standing).onward, 303)
+    return survey_page(
+        "survey_start.html",
+        study=study,
+        introduction=as_html(study.introduction),
+        length=await site.surveys.length(study),
+        external=external,
+        problem=None,
+    )
+
+
+@router.post("/survey/{name}")
+async def start(site: SiteDep, name: str, participant: ParticipantDep, pid: Annotated[str, Form()] = "") -> Response:
+    """Enrol."""
+    external = external_id({"pid": pid})
+    study, known, standing = await enter(site, name, participant, external)
+    if standing is None:
+        await site.surveys.enrol(study, known, external)
+    return RedirectResponse(entry(study.id, None), 303)
+
+
+@router.get("/survey/{name}/research")
+async def needs_research(request: Request, site: SiteDep, name: str, participant: ParticipantDep) -> Response:
+    """For whoever has agreed to the chat and not to research."""
+    external = external_id(request.query_params)
+    study = await site.surveys.study(name)
+    if await site.surveys.consent(participant) is not Consent.NO_RESEARCH:
+        return RedirectResponse(entry(study.id, external), 303)
+    return survey_page("survey_research.html", study=study, where=asked_first(study.id, external))
+
+
+@router.get("/survey/{name}/chat")
+async def in_the_chat(visit: VisitDep) -> Response:
+    """The way into the chat, whose messages a live study judges."""
+    if visit.standing.next != "chat":
+        return RedirectResponse(visit.onward, 303)
+    return survey_page("survey_chat.html", study=visit.study, voted=visit.standing.voted, total=visit.standing.total)
+
+
+@router.get("/survey/{name}/end")
+async def end(site: SiteDep, visit: VisitDep) -> Response:
+    """The open question, then the thanks with the completion code."""
+    if visit.standing.next is not None:
+        return RedirectResponse(visit.onward, 303)
+    if visit.standing.enrolment.completed_at is None:
+        if visit.study.open_question:
+            return survey_page("survey_end.html", study=visit.study, closing="", problem=None)
+        await site.surveys.close(visit.study, visit.participant, None)
+    return survey_page("survey_done.html", study=visit.study)
+
+
+@router.post("/survey/{name}/end")
+async def close(site: SiteDep, visit: VisitDep, country: CountryDep, closing: Annotated[str, Form()] = "") -> Response:
+    """Take the answer to the open question."""
+    if visit.standing.next is not None or visit.standing.enrolment.completed_at is not None:
+        return RedirectResponse(visit.onward, 303)
+    read = await run_in_threadpool(read_closing, closing)
+    status, problem = (422, read.problem) if read.problem else (503, None)
+    if problem is None:
+        try:
+            await site.surveys.close(visit.study, visit.participant, read.text)
+        except StoreError as error:
+            problem = str(error)
+    if read.crisis:  # people first, whatever became of the write: going on leads back to the question then
+        return _handoff_page(read.crisis, country, visit.path("end"), vote=False)
+    if problem is None:
+        return RedirectResponse(visit.path("end"), 303)
+    kept = closing[: 2 * CLOSING_LIMIT]
+    return survey_page("survey_end.html", status, study=visit.study, closing=kept, problem=problem)
+
+
+@router.get("/survey/{name}/{number:int}")
+async def ballot(site: SiteDep, own: BallotDep) -> Response:
+    """A ballot, with the marks of its vote."""
+    visit = own.visit
+    seen = await site.surveys.blind_view(own.record)
+    return survey_page(
+        "survey_ballot.html",
+        study=visit.study,
+        ballot=seen,
+        htmls={answer.letter: as_html(answer.text) for answer in seen.answers},
+        marks=Marks.of(own.vote),
+        final=told(visit.study.reveal, own.vote),
+        voted=visit.standing.voted,
+        total=visit.standing.total,
+        after=own.path("answers"),
+        help=own.path("help"),
+        onward=visit.onward,
+    )
+
+
+@router.get("/survey/{name}/{number:int}/answers")
+async def who_wrote_what(site: SiteDep, own: BallotDep) -> Response:
+    """The sources of a ballot, once its vote is in and the study tells them."""
+    visit = own.visit
+    if not told(visit.study.reveal, own.vote):
+        return RedirectResponse(visit.onward, 303)
+    marks = Marks.of(own.vote)
+    rows = [
+        {"letter": letter(place), "answer": answer, "html": as_html(answer.text), "mark": marked(marks, letter(place))}
+        for place, answer in enumerate(await site.surveys.answers(own.record), 1)
+    ]
+    return survey_page(
+        "survey_answers.html",
+        ballot=await site.surveys.blind_view(own.record),
+        rows=rows,
+        voted=visit.standing.voted,
+        total=visit.standing.total,
+        back=own.path(),
+        onward=visit.onward,
+    )
+
+
+@router.get("/survey/{name}/{number:int}/help")
+async def help_after_vote(visit: VisitDep, country: CountryDep, number: int, language: str = "en") -> Response:
+    """The hand-off after a vote whose reason reads like a crisis."""
+    return _handoff_page(language, country, visit.path(number, "answers"), vote=True)
+
+
+def survey_page(name: str, status: int = 200, **values: Any) -> Response:
     """One page of a survey."""
     response = page(name, status, in_survey=True, **values)
     response.headers["Content-Security-Policy"] = POLICY
     return response
 
 
-def _closed(closed: Closed) -> Response:
-    return shown("survey_closed.html", closed.status, title=closed.title, sentence=closed.sentence, link=None)
+def _handoff_page(language: str, country: str | None, onward: str, *, vote: bool) -> Response:
+    return survey_page("survey_handoff.html", onward=onward, vote=vote, **handoff(language, country))
 
 
-def survey_routes(services: Services, identity: Identity, live_study: StudyFile | None = None) -> APIRouter:
-    """The pages of every survey: entry, ballots, who wrote what, the end, and the hand-off."""
-    router = APIRouter()
-    surveys = Surveys(services, live_study)
-    texts = load_handoff()
-
-    async def entered(request: Request, name: str, external: str | None) -> tuple[StudyFile, str, Standing | None]:
-        """Somebody who may take part and has agreed, enrolled or not. Raises Closed and Led."""
-        study = await surveys.study(name)
-        participant = identity.participant_from_headers(request.headers)
-        standing = await surveys.standing(study, participant) if participant else None
-        check_entry(study, external, standing)
-        consent = await surveys.consent(participant)
-        if participant is None or consent is Consent.MISSING:
-            raise Led(asked_first(study.id, external))
-        if consent is Consent.NO_RESEARCH:
-            raise Led(entry(study.id, external, "/research"))
-        return study, participant, standing
-
-    async def visit(request: Request, name: str) -> _Visit:
-        """An enrolled person. Raises Closed and Led."""
-        study, participant, standing = await entered(request, name, None)
-        if standing is None:
-            raise Led(entry(study.id, None))
-        return _Visit(study, participant, standing)
-
-    def hand_off(request: Request, language: str, onward: str, *, vote: bool) -> Response:
-        english = texts["en"]
-        own = texts.get(language, english)
-        country = chosen_country(request)
-        return shown(
-            "survey_handoff.html",
-            texts=list(dict.fromkeys((own, english))),
-            country=country,
-            onward=onward,
-            vote=vote,
-            **numbers(country),
-        )
-
-    @router.get("/survey")
-    async def by_parameters(request: Request) -> Response:
-        name = study_name(request.query_params)
-        study = await surveys.study(name)
-        return RedirectResponse(entry(study.id, external_id(request.query_params)), 303)
-
-    @router.get("/survey/{name}")
-    async def first(request: Request, name: str) -> Response:
-        external = external_id(request.query_params)
-        study, participant, standing = await entered(request, name, external)
-        if standing is not None:
-            return RedirectResponse(_Visit(study, participant, standing).onward, 303)
-        length = await surveys.length(study)
-        introduction = as_html(study.introduction)
-        return shown(
-            "survey_start.html", study=study, introduction=introduction, length=length, external=external, problem=None
-        )
-
-    @router.post("/survey/{name}")
-    async def start(request: Request, name: str, pid: Annotated[str, Form()] = "") -> Response:
-        external = external_id({"pid": pid})
-        study, participant, standing = await entered(request, name, external)
-        if standing is None:
-            await surveys.enrol(study, participant, external)
-        return RedirectResponse(entry(study.id, None), 303)
-
-    @router.get("/survey/{name}/research")
-    async def needs_research(request: Request, name: str) -> Response:
-        external = external_id(request.query_params)
-        study = await surveys.study(name)
-        if await surveys.consent(identity.participant_from_headers(request.headers)) is not Consent.NO_RESEARCH:
-            return RedirectResponse(entry(study.id, external), 303)
-        return shown("survey_research.html", study=study, where=asked_first(study.id, external))
-
-    @router.get("/survey/{name}/chat")
-    async def in_the_chat(request: Request, name: str) -> Response:
-        here = await visit(request, name)
-        if here.standing.next != "chat":
-            return RedirectResponse(here.onward, 303)
-        return shown("survey_chat.html", study=here.study, voted=here.standing.voted, total=here.standing.total)
-
-    @router.get("/survey/{name}/end")
-    async def end(request: Request, name: str) -> Response:
-        here = await visit(request, name)
-        if here.standing.next is not None:
-            return RedirectResponse(here.onward, 303)
-        if here.standing.enrolment.completed_at is None:
-            if here.study.open_question:
-                return shown("survey_end.html", study=here.study, closing="", problem=None)
-            await surveys.close(here.study, here.participant, None)
-        return shown("survey_done.html", study=here.study)
-
-    @router.post("/survey/{name}/end")
-    async def close(request: Request, name: str, closing: Annotated[str, Form()] = "") -> Response:
-        here = await visit(request, name)
-        if here.standing.next is not None or here.standing.enrolment.completed_at is not None:
-            return RedirectResponse(here.onward, 303)
-        read = await run_in_threadpool(read_closing, closing)
-        status, problem = (422, read.problem) if read.problem else (503, None)
-        if problem is None:
-            try:
-                await surveys.close(here.study, here.participant, read.text)
-            except StoreError as error:
-                problem = str(error)
-        if read.crisis:  # people first, whatever became of the write: going on leads back to the question then
-            return hand_off(request, read.crisis, here.path("end"), vote=False)
-        if problem is None:
-            return RedirectResponse(here.path("end"), 303)
-        return shown(
-            "survey_end.html",
-            status,
-            study=here.study,
-            closing=closing[: 2 * CLOSING_LIMIT],
-            problem=problem,
-        )
-
-    @router.get("/survey/{name}/{number:int}")
-    async def ballot(request: Request, name: str, number: int) -> Response:
-        here = await visit(request, name)
-        found = here.standing.ballot(number)
-        if found is None:
-            return RedirectResponse(here.onward, 303)
-        ballot, vote = found
-        seen = await surveys.shown(ballot)
-        return shown(
-            "survey_ballot.html",
-            study=here.study,
-            ballot=seen,
-            htmls={answer.letter: as_html(answer.text) for answer in seen.answers},
-            marks=Marks.of(vote),
-            final=told(here.study.reveal, vote),
-            voted=here.standing.voted,
-            total=here.standing.total,
-            after=here.path(number, "answers"),
-            help=here.path(number, "help"),
-            onward=here.onward,
-        )
-
-    @router.get("/survey/{name}/{number:int}/answers")
-    async def who_wrote_what(request: Request, name: str, number: int) -> Response:
-        here = await visit(request, name)
-        found = here.standing.ballot(number)
-        if found is None or not told(here.study.reveal, found[1]):
-            return RedirectResponse(here.onward, 303)
-        ballot, vote = found
-        seen = await surveys.shown(ballot)
-        marks = Marks.of(vote)
-        rows = [
-            {
-                "letter": letter(place),
-                "answer": answer,
-                "html": as_html(answer.text),
-                "mark": marked(marks, letter(place)),
-            }
-            for place, answer in enumerate(await surveys.answers(ballot), 1)
-        ]
-        return shown(
-            "survey_answers.html",
-            ballot=seen,
-            rows=rows,
-            voted=here.standing.voted,
-            total=here.standing.total,
-            back=here.path(number),
-            onward=here.onward,
-        )
-
-    @router.get("/survey/{name}/{number:int}/help")
-    async def help_after_vote(request: Request, name: str, number: int, language: str = "en") -> Response:
-        here = await visit(request, name)
-        return hand_off(request, language, here.path(number, "answers"), vote=True)
-
-    return router
+def _redirect(address: str) -> EarlyResponse:
+    return EarlyResponse(RedirectResponse(address, 303))
 
 
-async def turned_away(_: Request, fault: Exception) -> Response:
-    """The page, or the way, for a visitor who does not get what the address promises; for TURNS_AWAY."""
-    match fault:
-        case Led():
-            return RedirectResponse(fault.where, 303)
-        case Closed():
-            return _closed(fault)
-        case _:
-            return _closed(Closed(400, "This link is damaged", str(fault)))
+async def on_closed(_: Request, fault: Exception) -> Response:
+    """FastAPI's handler for CLOSED."""
+    if not isinstance(fault, Closed):
+        fault = Closed(400, "This link is damaged", str(fault))
+    return survey_page("survey_closed.html", fault.status, title=fault.title, sentence=fault.sentence, link=None)
 
 
-TURNS_AWAY = (Closed, DamagedLink, Led)
-"""What the routes above raise to turn a visitor away; the server hands it to `turned_away`."""
+CLOSED = (Closed, DamagedLink)
+"""What the rules of a survey raise for a visitor whom it is not open to; the server gives it to `on_closed`."""

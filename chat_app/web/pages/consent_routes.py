@@ -1,0 +1,154 @@
+"""`/` and `/consent`: the notice, the questions and their answers."""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Form, Query
+from fastapi.responses import HTMLResponse, RedirectResponse, Response
+from pydantic import BaseModel, Field
+
+from heard.chat_app.common.identity import COOKIE_SECONDS, COUNTRY_COOKIE, VISITOR_COOKIE, new_participant
+from heard.chat_app.common.notice import notice
+from heard.chat_app.safety import crisis_check
+from heard.chat_app.studies.survey_links import onward
+from heard.chat_app.web.dependencies import CountryDep, ParticipantDep, Site, SiteDep
+from heard.chat_app.web.pages.crisis_help import numbers
+from heard.chat_app.web.pages.rendering import page
+from heard.db.records import ConsentRecord
+
+CHAT = "/chat/"
+Next = Annotated[str, Query(alias="next")]
+"""Where to go on after the questions: a survey's entry (`survey_links.onward` lets nothing else pass), or the chat."""
+
+ADULT = "Please tick that you are 18 or older. If you are younger, do not use the chat; the crisis lines are yours too."
+RESEARCH = "Please answer the question about research. Both answers open the chat."
+COUNTRY = "Please choose a country from the list, or none."
+ANSWER = "Please use one of the two buttons to say whether you want to use the chat."
+STALE = "The notice changed while this page was open. Please read it again and answer once more."
+
+router = APIRouter()
+
+
+class Answers(BaseModel):
+    """The form of the questions, as the browser sends it."""
+
+    chat: str = ""
+    """ "yes" or "no", by the button that was pressed."""
+    research: str = ""
+    adult: str = ""
+    country: str = ""
+    version: str = ""
+    """Of the notice that was on the page."""
+    to: str = Field(default="", alias="next")
+
+    def problems(self, version: str) -> list[tuple[str, str]]:
+        """(field, sentence) for each answer that cannot be taken; `version` is that of the notice in force."""
+        return [
+            (field, sentence)
+            for field, wrong, sentence in (
+                ("agree", self.chat != "yes", ANSWER),
+                ("main", version != self.version, STALE),
+                ("adult", self.adult != "yes", ADULT),
+                ("research", self.research not in ("yes", "no"), RESEARCH),
+                ("country", bool(self.country) and self.country not in dict(crisis_check.countries()), COUNTRY),
+            )
+            if wrong
+        ]
+
+
+async def stored_consent(site: SiteDep, participant: ParticipantDep) -> ConsentRecord | None:
+    """The participant's newest answers, or None."""
+    return await site.services.store.latest_consent(participant) if participant else None
+
+
+ConsentDep = Annotated[ConsentRecord | None, Depends(stored_consent)]
+
+
+@router.get("/")
+async def first_page(site: SiteDep, stored: ConsentDep, country: CountryDep, to: Next = "") -> Response:
+    """The questions; for whoever has agreed to this notice, the way on."""
+    if stored and stored.chat and stored.version == _version(site):
+        return RedirectResponse(onward(to) or CHAT, 303)
+    return _question_page(site, stored, Answers(country=country or ""), to)
+
+
+@router.get("/consent")
+async def change_answers(site: SiteDep, stored: ConsentDep, country: CountryDep, to: Next = "") -> Response:
+    """The questions with what was answered; nothing is ticked at the first visit."""
+    answers = Answers(country=country or "")
+    if stored is not None:
+        answers.adult = "yes" if stored.chat else ""
+        answers.research = "yes" if stored.research else "no"
+    return _question_page(site, stored, answers, to)
+
+
+@router.post("/consent")
+async def answer(
+    site: SiteDep,
+    participant: ParticipantDep,
+    stored: ConsentDep,
+    country: CountryDep,
+    answers: Annotated[Answers, Form()],
+) -> Response:
+    """Take the answers, or ask once more."""
+    if answers.chat == "no":
+        response = await _refused(site, stored, country, answers.to)
+    elif problems := answers.problems(_version(site)):
+        return _question_page(site, stored, answers, answers.to, problems)
+    else:
+        response = await _agreed(site, participant, answers)
+    if answers.country in dict(crisis_check.countries()):
+        response.set_cookie(COUNTRY_COOKIE, answers.country, COOKIE_SECONDS, httponly=True, samesite="lax")
+    elif answers.chat == "yes":
+        response.delete_cookie(COUNTRY_COOKIE)
+    return response
+
+
+async def _agreed(site: Site, known: str | None, answers: Answers) -> Response:
+    participant, store = known or new_participant(), site.services.store
+    await store.ensure_participant(participant)
+    research = answers.research == "yes"
+    await store.save_consent(ConsentRecord(participant, _version(site), True, research, datetime.now(UTC)))
+    response = RedirectResponse(onward(answers.to) or CHAT, 303)
+    signed = site.identity.sign(participant)
+    response.set_cookie(VISITOR_COOKIE, signed, COOKIE_SECONDS, httponly=True, samesite="lax")
+    return response
+
+
+async def _refused(site: Site, stored: ConsentRecord | None, country: str | None, to: str) -> Response:
+    # Somebody who never agreed leaves no trace. A withdrawal is stored, since it must outlive this request.
+    if stored:
+        participant = stored.participant_id
+        withdrawal = ConsentRecord(participant, _version(site), False, False, datetime.now(UTC))
+        await site.services.store.save_consent(withdrawal)
+        await site.chats.stop(participant)
+        await site.chats.dismiss(participant)
+    # Not the chat's hand-off: its words answer a message, and here nobody has written one.
+    return page("declined.html", stored=stored is not None, survey=onward(to), **numbers(country))
+
+
+def _question_page(
+    site: Site, stored: ConsentRecord | None, answers: Answers, to: str, problems: Sequence[tuple[str, str]] = ()
+) -> HTMLResponse:
+    persona_word = site.services.settings.persona_word
+    return page(
+        "consent.html",
+        422 if problems else 200,
+        here="/",
+        notice=notice(persona_word).html,
+        version=_version(site),
+        persona_word=persona_word,
+        countries=crisis_check.countries(),
+        stored=stored,
+        changing=stored is not None,
+        current=stored is not None and stored.version == _version(site),
+        answers=answers,
+        survey=onward(to),
+        problems=problems,
+    )
+
+
+def _version(site: Site) -> str:
+    """Of the notice in force."""
+    return notice(site.services.settings.persona_word).version

@@ -1,0 +1,33 @@
+"""Templates as responses, and a response that stands in for the one a route would have given."""
+
+from typing import Any
+
+from fastapi import Request
+from fastapi.responses import HTMLResponse, Response
+
+from heard.chat_app.common.notice import templates
+
+
+def page(name: str, status: int = 200, *, here: str = "", **values: Any) -> HTMLResponse:
+    """One rendered template. No page here is cached, because each depends on a cookie."""
+    html = templates().get_template(name).render(here=here, **values)
+    return HTMLResponse(html, status, headers={"Cache-Control": "no-store"})
+
+
+def error_page(status: int, title: str, sentence: str) -> HTMLResponse:
+    """A plain page for something that went wrong."""
+    return page("error.html", status, title=title, sentence=sentence)
+
+
+class EarlyResponse(Exception):
+    """Raised where a route shall not go on, with what the visitor gets instead of its page."""
+
+    def __init__(self, response: Response) -> None:
+        super().__init__()
+        self.response = response
+
+
+async def on_early_response(_: Request, error: Exception) -> Response:
+    """FastAPI's handler for EarlyResponse."""
+    assert isinstance(error, EarlyResponse)
+    return error.response
