@@ -5,13 +5,13 @@ prompt; how often it is right is in `scorer/readings/default/CARD.md`, and it is
 """
 
 import re
-import tomllib
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
+from pydantic import AfterValidator, Field, StrictFloat
 from safetensors import SafetensorError
 from safetensors.numpy import load_file
 
@@ -19,6 +19,7 @@ from heard.scorer.encoder import Encoder
 from heard.scorer.errors import ScorerError
 from heard.scorer.files import file_sha256
 from heard.scorer.text import read
+from heard.scorer.toml_file import NO_OTHERS, read_toml
 
 DEFAULT = Path(__file__).parent / "readings" / "default"
 EMOTIONS = ("anger", "anxiety", "depression", "sadness", "shame", "joy", "neutral")
@@ -56,11 +57,33 @@ class EmotionReading:
         return self.emotion if self.probability >= UNSURE else f"{UNCLEAR}, perhaps {self.emotion}"
 
 
+def _these(emotions: list[str]) -> list[str]:
+    if tuple(emotions) != EMOTIONS:
+        raise ValueError(f"must be {', '.join(EMOTIONS)}, in this order")
+    return emotions
+
+
+@dataclass(frozen=True, slots=True)
+class ReadingToml:
+    """What `reading.toml` says of a classifier."""
+
+    __pydantic_config__ = NO_OTHERS
+
+    title: str
+    """One line for people."""
+    encoder_sha256: str
+    """Of the encoder's model.safetensors, 64 hex digits."""
+    weights_sha256: str
+    """Of weights.safetensors beside this file, 64 hex digits."""
+    layers: Annotated[list[StrictFloat], Field(min_length=1)]
+    emotions: Annotated[list[str], AfterValidator(_these)]
+    """In the order of the weights."""
+
+
 @dataclass(frozen=True, slots=True)
 class ReadingFile:
     """The classifier as it is stored: `reading.toml` and `weights.safetensors` of one folder."""
 
-    title: str
     encoder_sha256: str
     layers: tuple[float, ...]
     """Of the encoder, whose states the classifier takes."""
@@ -76,15 +99,8 @@ class ReadingFile:
         """Raises ScorerError for a folder without a classifier, or with a damaged one."""
         again = "Make it again with `heard train-reading`."
         path = folder / "weights.safetensors"
-        try:
-            values = tomllib.loads((folder / "reading.toml").read_text(encoding="utf-8"))
-            title, encoder, wanted = (str(values[key]) for key in ("title", "encoder_sha256", "weights_sha256"))
-            layers = tuple(float(layer) for layer in values["layers"])
-            emotions = tuple(values["emotions"])
-        except (OSError, ValueError, KeyError, TypeError) as error:
-            raise ScorerError(f"There is no sound reading.toml in {folder}. {again}") from error
-        found = file_sha256(path, again)
-        if found != wanted or emotions != EMOTIONS:
+        about = read_toml(folder / "reading.toml", ReadingToml, f"There is no reading.toml in {folder}. {again}")
+        if file_sha256(path, again) != about.weights_sha256:
             raise ScorerError(f"{path} does not belong to the reading.toml beside it. {again}")
         try:
             tensors = load_file(path)
@@ -93,7 +109,7 @@ class ReadingFile:
             raise ScorerError(f"{path} cannot be read. {again}") from error
         if weights.shape[:1] != bias.shape or bias.shape != (len(EMOTIONS),):
             raise ScorerError(f"{path} has weights of another shape. {again}")
-        return cls(title, encoder, layers, found, weights, bias)
+        return cls(about.encoder_sha256, tuple(about.layers), about.weights_sha256, weights, bias)
 
 
 class Reader:

@@ -15,6 +15,7 @@ from heard.scorer.head import Head, harmless
 from heard.scorer.head_file import HeadFile
 from heard.scorer.hub import encoder_name
 from heard.scorer.records import COMPONENTS
+from heard.scorer.toml_file import write_toml
 from heard.scorer.training.answering_train import Judge
 from heard.scorer.training.data import FACETS, FOLDS, Table, shared_examples, tabulate
 from heard.scorer.training.features import Features, Tell, compute
@@ -204,13 +205,4 @@ def write_head(out: Path, file: HeadFile, found: dict[str, Floats], answering: A
     path = out / "weights.safetensors"
     path.write_bytes(save_tensors({name: np.ascontiguousarray(value, np.float32) for name, value in found.items()}))
     marks = "" if answering is None else answering.save(out / FILE)
-    values = asdict(replace(file, weights_sha256=file_sha256(path), answering_sha256=marks))
-    lines = [f"{key} = {_toml(value)}" for key, value in values.items()]
-    (out / "head.toml").write_text("\n".join(lines) + "\n", encoding="utf-8")
-
-
-def _toml(value: str | list[str] | list[float]) -> str:
-    if isinstance(value, str):
-        escaped = value.replace("\\", "\\\\").replace('"', '\\"')
-        return f'"{escaped}"'
-    return "[" + ", ".join(_toml(item) if isinstance(item, str) else str(item) for item in value) + "]"
+    write_toml(out / "head.toml", asdict(replace(file, weights_sha256=file_sha256(path), answering_sha256=marks)))

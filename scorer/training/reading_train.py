@@ -1,7 +1,6 @@
 """Train the classifier of `scorer/reading.py`, and measure it on messages that it has not seen."""
 
 import csv
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +14,7 @@ from heard.scorer.errors import ScorerError
 from heard.scorer.files import file_sha256
 from heard.scorer.reading import EMOTIONS, UNSURE, Floats, pooled
 from heard.scorer.tables import Line, markdown, spread
+from heard.scorer.toml_file import write_toml
 from heard.scorer.training.data import MESSAGES
 from heard.scorer.training.features import Tell
 from heard.scorer.training.logistic import logistic
@@ -82,10 +82,7 @@ def make_reading(data: Path | None, encoder_folder: Path, out: Path, tell: Tell)
         "layers": layers,
         "emotions": list(EMOTIONS),
     }
-    text = "".join(
-        f"{key} = {json.dumps(value)}\n" for key, value in values.items()
-    )  # JSON's texts and lists are TOML's
-    (out / "reading.toml").write_text(text, encoding="utf-8")
+    write_toml(out / "reading.toml", values)
     return figures
 
 

@@ -54,18 +54,18 @@ def test_components_stay_on_the_scale(folder: Path) -> None:
 def test_an_unknown_key_gets_the_nearest_right_name(folder: Path) -> None:
     path = folder / "head.toml"
     path.write_text(path.read_text() + "layer = [1]\n")
-    with pytest.raises(ScorerError, match=r'unknown key "layer"\. Did you mean layers'):
+    with pytest.raises(ScorerError, match=r'There is no key "layer"\. Did you mean layers\?'):
         Head.load(folder)
 
 
 @pytest.mark.parametrize(
     ("old", "new", "match"),
     [
-        ("layers = [1]", "layers = []", "must name one layer at least"),
-        ("layers = [1]", 'layers = ["1"]', "must be a list of numbers"),
-        ("layers = [1]", "layers = [true]", "must be a list of numbers"),
-        ('facets = ["one", "two"]', 'facets = "one"', "list of texts"),
-        ('title = "A test"', "title = 3", "must be text"),
+        ("layers = [1]", "layers = []", '"layers" must not be empty'),
+        ("layers = [1]", 'layers = ["1"]', '"layers", item 1, must be a number'),
+        ("layers = [1]", "layers = [true]", '"layers", item 1, must be a number'),
+        ('facets = ["one", "two"]', 'facets = "one"', '"facets" must be a list'),
+        ('title = "A test"', "title = 3", '"title" must be text'),
         ('title = "A test"', "", 'key "title" is missing'),
         ('title = "A test"', "title = ", "not valid TOML"),
         ('facets = ["one", "two"]', 'facets = ["one"]', "has shape"),
@@ -77,6 +77,19 @@ def test_a_faulty_head_file_is_refused(folder: Path, old: str, new: str, match: 
     path.write_text(path.read_text().replace(old, new))
     with pytest.raises(ScorerError, match=match):
         Head.load(folder)
+
+
+def test_every_fault_of_a_head_file_is_named(folder: Path) -> None:
+    path = folder / "head.toml"
+    text = path.read_text().replace('title = "A test"', "").replace('["one", "two"]', '["one", 2]')
+    path.write_text(text.replace("half_widths = []", "half_widths = [1, 2]\nlayer = [1]"))
+    with pytest.raises(ScorerError) as caught:
+        read_head_file(path)
+    for said in (
+        'The key "title" is missing.', '"facets", item 2, must be text.', '"half_widths" must hold 4 numbers, or none.',
+        'There is no key "layer". Did you mean layers?',
+    ):  # fmt: skip
+        assert said in str(caught.value)
 
 
 def test_changed_weights_are_refused(folder: Path) -> None:

@@ -71,8 +71,23 @@ def test_its_weights_are_those_that_its_file_names(tmp_path: Path) -> None:
     (tmp_path / "weights.safetensors").write_bytes(b"x")
     with pytest.raises(ScorerError, match="does not belong"):
         ReadingFile.load(tmp_path)
-    with pytest.raises(ScorerError, match="no sound reading"):
+    with pytest.raises(ScorerError, match=r"There is no reading\.toml in"):
         ReadingFile.load(tmp_path / "none")
+
+
+def test_every_fault_of_its_file_is_named(tmp_path: Path) -> None:
+    text = (DEFAULT / "reading.toml").read_text()
+    for old, new in (("title", "titel"), ("[1, 3, 3.5]", "[1, true]"), ('"joy"', '"glee"')):
+        assert old in text
+        text = text.replace(old, new)
+    (tmp_path / "reading.toml").write_text(text)
+    with pytest.raises(ScorerError) as caught:
+        ReadingFile.load(tmp_path)
+    said = str(caught.value)
+    assert 'The key "title" is missing.' in said
+    assert 'There is no key "titel". Did you mean title?' in said
+    assert '"layers", item 2, must be a number.' in said
+    assert f'"emotions" must be {", ".join(EMOTIONS)}, in this order.' in said
 
 
 def test_an_encoder_of_another_width_is_refused(weights: Weights) -> None:
