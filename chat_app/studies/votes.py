@@ -7,7 +7,7 @@ an HTTP status with their sentence.
 import asyncio
 import uuid
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -17,7 +17,7 @@ from heard.chat_app.studies.continuation import carried_on
 from heard.chat_app.web.score_calls import RefusedCall
 from heard.chat_app.web.score_json import SCALES
 from heard.db.errors import StoreError, StoreGone, VoteRefused
-from heard.db.study_records import LETTERS, WIDTHS, AnswerRecord, Choice, VoteRecord
+from heard.db.study_records import LETTERS, WIDTHS, AnswerRecord, Choice, VoteRecord, letter_of
 from heard.db.voting import MOST_SECONDS, NO_SUCH_TIME
 
 LONGEST_REASON = 5_000
@@ -112,17 +112,34 @@ def _request(value: Any) -> str:
         raise RefusedCall(422, BROKEN) from None
 
 
+@dataclass(frozen=True, slots=True)
+class Marks:
+    """A stored vote in the terms of its page: the value of its choice, letters for positions, None for nothing."""
+
+    choice: str | None = None
+    most: str | None = None
+    least: str | None = None
+    reason: str | None = None
+
+    @classmethod
+    def of(cls, vote: VoteRecord | None) -> "Marks":
+        """The marks of a vote; none without one."""
+        if vote is None:
+            return cls()
+        return cls(vote.choice.value, letter_of(vote.most), letter_of(vote.least), vote.reason)
+
+
 def reveal_of(answers: Sequence[AnswerRecord]) -> list[dict[str, Any]]:
     """Who wrote what, from a ballot's answers by position: for whom `told` allows it, and for nobody else."""
-    return [revealed(position, answer) for position, answer in enumerate(answers, 1)]
+    return [_revealed(position, answer) for position, answer in enumerate(answers, 1)]
 
 
-def revealed(position: int, answer: AnswerRecord) -> dict[str, Any]:
+def _revealed(position: int, answer: AnswerRecord) -> dict[str, Any]:
     """What a person is told about one answer after their vote. `seconds` is how long it took to write."""
     score = answer.score
     scored = score is not None and score.empathy is not None
     return {
-        "letter": LETTERS[position - 1],
+        "letter": letter_of(position),
         "source": answer.source,
         "model": answer.model,
         "persona": answer.persona,

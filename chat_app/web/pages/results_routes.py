@@ -14,7 +14,7 @@ from heard.chat_app.results.records import Wanted
 from heard.chat_app.studies.study_file import StudyFileError, study_of
 from heard.chat_app.web.pages.routes import fault_page, page
 from heard.chat_app.web.researcher import HOLDS_SECONDS, RESEARCHER_COOKIE, Researcher
-from heard.db.study_records import LETTERS, StudyRecord
+from heard.db.study_records import LEAST_FROM, LETTERS, StudyRecord
 
 OFF = "This page is off. Whoever runs heard turns it on by the setting researcher_token."
 WRONG = "That is not the token. It is the value of researcher_token in the settings of this server."
@@ -89,6 +89,7 @@ def results_routes(services: Services, identity: Identity) -> APIRouter:
             query=request.url.query,
             reach=reach_of(read.strengths),
             letters=LETTERS,
+            least_from=LEAST_FROM,
             shown=shown,
         )
 

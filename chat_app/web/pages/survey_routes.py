@@ -17,19 +17,18 @@ from heard.chat_app.studies.survey import (
     CLOSING_LIMIT,
     Closed,
     Consent,
-    Marks,
     Standing,
     Surveys,
     check_entry,
-    letter,
     marked,
     read_closing,
 )
 from heard.chat_app.studies.survey_links import DamagedLink, asked_first, entry, external_id, study_name
+from heard.chat_app.studies.votes import Marks
 from heard.chat_app.web.pages.markup import as_html
 from heard.chat_app.web.pages.routes import chosen_country, numbers, page
 from heard.db.errors import StoreError
-from heard.db.study_records import told
+from heard.db.study_records import LETTERS, told
 from heard.prompts.safety_files import load_handoff
 
 POLICY = (
@@ -224,12 +223,12 @@ def survey_routes(services: Services, identity: Identity) -> APIRouter:
         marks = Marks.of(vote)
         rows = [
             {
-                "letter": letter(place),
+                "letter": letter,
                 "answer": answer,
                 "html": as_html(answer.text),
-                "mark": marked(marks, letter(place)),
+                "mark": marked(marks, letter),
             }
-            for place, answer in enumerate(await surveys.answers(ballot), 1)
+            for letter, answer in zip(LETTERS, await surveys.answers(ballot), strict=False)
         ]
         return shown(
             "survey_answers.html",
