@@ -49,10 +49,19 @@ ANSWER = "Please use one of the two buttons to say whether you want to use the c
 STALE = "The notice changed while this page was open. Please read it again and answer once more."
 
 
-def page(name: str, status: int = 200, *, here: str = "", **values: Any) -> HTMLResponse:
-    """One rendered template. No page here is cached, because each depends on a cookie."""
+SCRIPT_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; "
+    "base-uri 'none'; frame-ancestors 'none'"
+)
+"""Content-Security-Policy of a page with a script of ours: as the gate sets it for the others, and scripts with their
+calls to this server."""
+
+
+def page(name: str, status: int = 200, *, here: str = "", scripted: bool = False, **values: Any) -> HTMLResponse:
+    """One rendered template, which runs scripts of ours if `scripted`. Never cached: each depends on a cookie."""
     html = templates().get_template(name).render(here=here, **values)
-    return HTMLResponse(html, status, headers={"Cache-Control": "no-store"})
+    policy = {"Content-Security-Policy": SCRIPT_POLICY} if scripted else {}
+    return HTMLResponse(html, status, headers={"Cache-Control": "no-store"} | policy)
 
 
 def fault_page(status: int, title: str, sentence: str) -> HTMLResponse:
@@ -94,6 +103,7 @@ def page_routes(services: Services, identity: Identity, chats: OpenChats) -> API
             "consent.html",
             422 if problems else 200,
             here="/",
+            scripted=stored is None,
             notice=shown.html,
             version=shown.version,
             persona_word=services.settings.persona_word,
@@ -224,7 +234,7 @@ def page_routes(services: Services, identity: Identity, chats: OpenChats) -> API
         await chats.stop(participant)
         removed = {name: number for name, number in (await store.erase_participant(participant)).items() if number}
         await chats.dismiss(participant)
-        response = page("erased.html", here="/you", removed=removed, total=sum(removed.values()))
+        response = page("erased.html", here="/you", scripted=True, removed=removed, total=sum(removed.values()))
         for name in (VISITOR_COOKIE, COUNTRY_COOKIE, SESSION_COOKIE):
             response.delete_cookie(name)
         for name in request.cookies:

@@ -31,12 +31,6 @@ from heard.db.errors import StoreError
 from heard.db.study_records import LETTERS, told
 from heard.prompts.safety_files import load_handoff
 
-POLICY = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; "
-    "base-uri 'none'; frame-ancestors 'none'"
-)
-"""Content-Security-Policy of these pages: as for the others, and our one script with its calls."""
-
 
 class Led(Exception):
     """The visitor is led elsewhere first."""
@@ -66,9 +60,7 @@ class _Visit:
 
 def shown(name: str, status: int = 200, **values: Any) -> Response:
     """One page of a survey."""
-    response = page(name, status, in_survey=True, **values)
-    response.headers["Content-Security-Policy"] = POLICY
-    return response
+    return page(name, status, scripted=True, in_survey=True, **values)
 
 
 def _closed(closed: Closed) -> Response:
