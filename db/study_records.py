@@ -12,8 +12,20 @@ from heard.db.records import ScoreRecord
 
 LETTERS = "ABCDE"
 """What the positions 1 to 5 are called on the page."""
+LEAST_FROM = 3
+"""Answers that may be voted for, from which on the least empathetic one is marked too."""
 WIDTHS = ("phone", "tablet", "desktop")
 """Classes of a page's width: nothing finer is kept of a browser."""
+
+
+def letter_of(position: int | None) -> str | None:
+    """What a position is called on the page; None for None."""
+    return None if position is None else LETTERS[position - 1]
+
+
+def asks_least(votable: int) -> bool:
+    """Whether a ballot with so many answers that may be voted for asks for the least empathetic one too."""
+    return votable >= LEAST_FROM
 
 
 class StudyKind(StrEnum):
@@ -40,7 +52,7 @@ class Choice(StrEnum):
     """What a vote says."""
 
     RANKED = "ranked"
-    """A most empathetic answer was marked, and from three answers up a least empathetic one."""
+    """A most empathetic answer was marked, and from LEAST_FROM answers up a least empathetic one."""
     SAME = "same"
     """About the same."""
     NONE = "none"
@@ -176,6 +188,11 @@ class BallotRecord:
     attention: str | None = None
     """As in its item."""
 
+    @property
+    def asks_least(self) -> bool:
+        """Whether the least empathetic answer is marked too."""
+        return asks_least(sum(slot.votable for slot in self.slots))
+
 
 @dataclass(frozen=True, slots=True)
 class VoteRecord:
@@ -187,7 +204,7 @@ class VoteRecord:
     most: int | None
     """Position of the most empathetic answer; for RANKED only."""
     least: int | None
-    """Position of the least empathetic answer; for RANKED on three answers or more."""
+    """Position of the least empathetic answer; for RANKED on LEAST_FROM answers or more."""
     reason: str | None
     """Free text, as written."""
     seconds: float

@@ -201,10 +201,9 @@ def fault_of(cast: VoteRecord, ballot: BallotRecord) -> str | None:
             return f"Answer {LETTERS[position - 1]} cannot be chosen: {slots[position].reason or NO_REASON}"
     if cast.most == cast.least:
         return "The most and the least empathetic answer must be two different ones."
-    open_slots = sum(slot.votable for slot in ballot.slots)
-    if open_slots >= 3 and cast.least is None:
+    if ballot.asks_least and cast.least is None:
         return "Mark the least empathetic answer too."
-    if open_slots < 3 and cast.least is not None:
+    if not ballot.asks_least and cast.least is not None:
         return "With two answers only the most empathetic one is marked."
     return None
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from heard.db.study_records import LETTERS
+from heard.db.study_records import LEAST_FROM, LETTERS
 
 
 class Kind(StrEnum):
@@ -74,7 +74,7 @@ _CHOICE = Column(
 )  # fmt: skip
 _REASON = Column("reason", T, "Why, in the person's own words.", origin="vote.reason")
 _LETTERED = f"{LETTERS[0]} to {LETTERS[-1]}; empty unless choice is ranked"
-_LEAST = "The letter of the answer marked as least empathetic; asked from three answers up."
+_LEAST = f"The letter of the answer marked as least empathetic; asked from {LEAST_FROM} answers up."
 
 STUDIES = (
     _STUDY,

@@ -16,8 +16,7 @@ from scipy.optimize import linprog  # type: ignore[import-untyped]
 from scipy.sparse import csr_array  # type: ignore[import-untyped]
 from scipy.sparse.csgraph import connected_components  # type: ignore[import-untyped]
 
-from heard.chat_app.results.shares import LEAST_FROM
-from heard.db.study_records import Choice
+from heard.db.study_records import Choice, asks_least
 from heard.db.vote_reads import Cell
 
 Floats = np.ndarray[Any, np.dtype[Any]]
@@ -166,7 +165,7 @@ def _events(
     by_place = {slot[1]: slot for slot in slots}
     if choice is Choice.RANKED and most is not None:
         rankings: list[tuple[int, int | None]] = [(most, least)]
-    elif len(slots) >= LEAST_FROM:
+    elif asks_least(len(slots)):
         rankings = list(permutations(by_place, 2))
     else:
         rankings = [(place, None) for place in by_place]

@@ -5,10 +5,7 @@ from collections import Counter
 from heard.chat_app.results.intervals import share_of
 from heard.chat_app.results.records import Leak, SourceShares
 from heard.chat_app.results.selection import Cells
-from heard.db.study_records import Choice
-
-LEAST_FROM = 3
-"""Votable answers from which on a least empathetic one is marked."""
+from heard.db.study_records import Choice, asks_least
 
 
 def shares(cells: Cells) -> list[SourceShares]:
@@ -24,7 +21,7 @@ def shares(cells: Cells) -> list[SourceShares]:
         places = cell.votable
         for place in places:
             shown[cell.sources[place - 1]] += number
-            if len(places) >= LEAST_FROM:
+            if asks_least(len(places)):
                 asked[cell.sources[place - 1]] += number
         if cell.most is not None:
             most[cell.sources[cell.most - 1]] += number

@@ -6,13 +6,14 @@ source. What a vote reveals is added here, from the tables, and only for a ballo
 
 import uuid
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Any
 
 from heard.chat_app.common.markdown import shown_text
 from heard.chat_app.studies.study_file import StudyFile
-from heard.chat_app.studies.votes import reveal_of
+from heard.chat_app.studies.votes import Marks, reveal_of
 from heard.db.records import ReplyRecord
-from heard.db.study_records import LETTERS, AnswerRecord, AnswerStatus, BallotRecord, Choice, VoteRecord, told
+from heard.db.study_records import AnswerRecord, AnswerStatus, BallotRecord, Choice, VoteRecord, letter_of, told
 
 ELEMENT = "HeardBallot"
 """File name below `public/elements/`, without its ending."""
@@ -33,7 +34,6 @@ def blind_props(ballot: BallotRecord, answers: Sequence[AnswerRecord], study: St
     """A ballot without a vote. `answers` are by position. Keys: `ballot`, `answers` (`letter`, `text`, `votable`,
     `reason`), `least` (whether a least empathetic one is marked too), `askReason`, `closed` (a sentence or None).
     """
-    votable = sum(slot.votable for slot in ballot.slots)
     closed = ballot.closed_reason
     if closed and any(answer.status is AnswerStatus.COMPLETE for answer in answers):
         closed = f"{closed} {GOES_ON}"
@@ -41,14 +41,14 @@ def blind_props(ballot: BallotRecord, answers: Sequence[AnswerRecord], study: St
         "ballot": ballot.id,
         "answers": [
             {
-                "letter": LETTERS[slot.position - 1],
+                "letter": letter_of(slot.position),
                 "text": shown_text(answer.text) if answer.status is AnswerStatus.COMPLETE else "",
                 "votable": slot.votable,
                 "reason": slot.reason,
             }
             for slot, answer in zip(ballot.slots, answers, strict=True)
         ],
-        "least": votable >= 3,
+        "least": ballot.asks_least,
         "askReason": study.ask_reason,
         "closed": closed,
     }
@@ -70,12 +70,7 @@ def ballot_props(
     if stands is not None:
         props["stands"] = stands
     if vote is not None:
-        props["vote"] = {
-            "choice": vote.choice.value,
-            "most": _letter(vote.most),
-            "least": _letter(vote.least),
-            "reason": vote.reason,
-        }
+        props["vote"] = asdict(Marks.of(vote))
         props["reveal"] = reveal_of(answers) if told(study.reveal, vote) else None
     return props
 
@@ -94,9 +89,5 @@ def _standing(
     for slot in order:
         answer = by_id[slot.answer_id]
         if drafts & {str(draft.get("id")) for draft in answer.drafts}:
-            return _letter(slot.position)
+            return letter_of(slot.position)
     return None
-
-
-def _letter(position: int | None) -> str | None:
-    return None if position is None else LETTERS[position - 1]

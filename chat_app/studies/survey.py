@@ -18,6 +18,7 @@ from heard.chat_app.safety import crisis_check
 from heard.chat_app.studies.assignment import admit
 from heard.chat_app.studies.enrolment import enrol
 from heard.chat_app.studies.study_file import StudyFile, study_of
+from heard.chat_app.studies.votes import Marks
 from heard.db.errors import StudyRefused
 from heard.db.study_records import (
     LETTERS,
@@ -31,8 +32,6 @@ from heard.db.study_records import (
 
 CLOSING_LIMIT = 5_000
 """Characters of the answer to the open question."""
-LEAST_FROM = 3
-"""Answers that can be voted for, from which on the least empathetic one is marked too."""
 
 NO_STUDY = "There is no study at this address. Check the link for a missing or an extra letter."
 OTHER_LINK = (
@@ -78,35 +77,10 @@ class ShownBallot:
     number: int
     message: str
     answers: tuple[ShownAnswer, ...]
+    asks_least: bool
+    """Whether the least empathetic answer is marked too."""
     closed: str | None
     """Why nothing here can be voted on, or None."""
-
-    @property
-    def asks_least(self) -> bool:
-        """Whether the least empathetic answer is marked too."""
-        return sum(answer.reason is None for answer in self.answers) >= LEAST_FROM
-
-
-@dataclass(frozen=True, slots=True)
-class Marks:
-    """A stored vote in the page's terms; letters, "" for none."""
-
-    choice: str = ""
-    most: str = ""
-    least: str = ""
-    reason: str = ""
-
-    @classmethod
-    def of(cls, vote: VoteRecord | None) -> "Marks":
-        """The marks of a vote; none without one."""
-        if vote is None:
-            return cls()
-        return cls(vote.choice.value, letter(vote.most), letter(vote.least), vote.reason or "")
-
-
-def letter(position: int | None) -> str:
-    """What a position is called on the page; "" for None."""
-    return LETTERS[position - 1] if position else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,13 +176,13 @@ class Surveys:
         texts = {answer.id: answer.text for answer in item.answers}
         answers = tuple(
             ShownAnswer(
-                letter(slot.position),
+                LETTERS[slot.position - 1],
                 texts.get(slot.answer_id, "") if slot.votable else "",
                 None if slot.votable else slot.reason or "It cannot be chosen.",
             )
             for slot in ballot.slots
         )
-        return ShownBallot(ballot.id, ballot.number, item.message, answers, ballot.closed_reason)
+        return ShownBallot(ballot.id, ballot.number, item.message, answers, ballot.asks_least, ballot.closed_reason)
 
     async def answers(self, ballot: BallotRecord) -> list[AnswerRecord]:
         """Who wrote what, by position: for a page after the own vote only."""

@@ -6,7 +6,7 @@ sentence.
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from heard.chat_app.common.refusals import RefusedCall
@@ -14,7 +14,7 @@ from heard.chat_app.conversation.services import Services
 from heard.chat_app.safety import crisis_check
 from heard.chat_app.studies.continuation import carried_on
 from heard.db.errors import StoreError, StoreGone, VoteRefused
-from heard.db.study_records import LETTERS, AnswerRecord, VoteRecord
+from heard.db.study_records import AnswerRecord, VoteRecord, letter_of
 from heard.scorer.records import SCALES
 
 LONGEST_REASON = 5_000
@@ -49,17 +49,34 @@ async def take_vote(services: Services, vote: VoteRecord) -> dict[str, Any]:
     return told | {"crisis": verdict.language or "en"} if verdict.crisis else told
 
 
+@dataclass(frozen=True, slots=True)
+class Marks:
+    """A stored vote in the terms of its page: the value of its choice, letters for positions, None for nothing."""
+
+    choice: str | None = None
+    most: str | None = None
+    least: str | None = None
+    reason: str | None = None
+
+    @classmethod
+    def of(cls, vote: VoteRecord | None) -> "Marks":
+        """The marks of a vote; none without one."""
+        if vote is None:
+            return cls()
+        return cls(vote.choice.value, letter_of(vote.most), letter_of(vote.least), vote.reason)
+
+
 def reveal_of(answers: Sequence[AnswerRecord]) -> list[dict[str, Any]]:
     """Who wrote what, from a ballot's answers by position: for whom `told` allows it, and for nobody else."""
-    return [revealed(position, answer) for position, answer in enumerate(answers, 1)]
+    return [_revealed(position, answer) for position, answer in enumerate(answers, 1)]
 
 
-def revealed(position: int, answer: AnswerRecord) -> dict[str, Any]:
+def _revealed(position: int, answer: AnswerRecord) -> dict[str, Any]:
     """What a person is told about one answer after their vote. `seconds` is how long it took to write."""
     score = answer.score
     scored = score is not None and score.empathy is not None
     return {
-        "letter": LETTERS[position - 1],
+        "letter": letter_of(position),
         "source": answer.source,
         "model": answer.model,
         "persona": answer.persona,

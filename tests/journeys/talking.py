@@ -127,6 +127,16 @@ def locked(data_dir: Path) -> Iterator[sqlite3.Connection]:
             other.execute("ROLLBACK")
 
 
+@contextmanager
+def silent(served: Served) -> Iterator[None]:
+    """The server takes connections and calls, and does not say a word until the end."""
+    os.kill(served.pid, signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        os.kill(served.pid, signal.SIGCONT)
+
+
 async def begun(page: SocketPage, turn: Turn, pieces: int = 3) -> None:
     """Wait until a reply has grown so many times."""
     await page.until(lambda: turn.pieces >= pieces)

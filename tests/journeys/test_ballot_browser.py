@@ -3,15 +3,15 @@
 import asyncio
 import itertools
 import json
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from playwright.async_api import BrowserContext, Page, Response, WebSocket, expect
+from playwright.async_api import Page, Response, WebSocket, expect
 
 from heard.chat_app.models.downloads import Weights
-from tests.browser import NARROW, Console, chromium, contrast, enter, installed, say
+from tests.browser import NARROW, Console, contrast, enter, installed, say
+from tests.journeys.ballot_steps import balloted, mark, patient
 from tests.journeys.balloting import TEXTS, Blind, blind_chat, found
 from tests.journeys.talking import CRISIS, locked
 from tests.servers import reply
@@ -28,14 +28,6 @@ expect.set_options(timeout=40_000)
 def blind(tmp_path_factory: pytest.TempPathFactory, weights: Weights) -> Iterator[Blind]:
     with blind_chat(tmp_path_factory.mktemp("blind")) as made:
         yield made
-
-
-@asynccontextmanager
-async def patient(viewport: dict[str, int] | None = None, scheme: str = "light") -> AsyncIterator[BrowserContext]:
-    """A browser that waits for a busy machine."""
-    async with chromium(viewport, scheme) as browser:
-        browser.set_default_timeout(90_000)
-        yield browser
 
 
 @pytest.fixture(autouse=True)
@@ -72,16 +64,6 @@ class Wire:
     async def everything(self) -> str:
         await asyncio.gather(*self._reading, return_exceptions=True)
         return "\n".join(self.sent)
-
-
-async def balloted(page: Page, ballots: int = 1) -> None:
-    """Wait until so many ballots are on the page and the input is unlocked."""
-    await expect(page.locator(".hb-ballot")).to_have_count(ballots)
-    await page.wait_for_selector("#stop-button", state="detached")
-
-
-async def mark(page: Page, letter: str, what: str) -> None:
-    await page.get_by_role("button", name=f"Answer {letter} is the {what} empathetic").click()
 
 
 async def test_from_consent_to_the_vote_and_on_with_no_name_before_it(blind: Blind) -> None:

@@ -14,8 +14,9 @@ from playwright.async_api import BrowserContext, Page, expect
 
 from heard.chat_app.models.downloads import Weights
 from tests.browser import NARROW, WIDE, Console, chromium, contrast, installed
+from tests.journeys.ballot_steps import hasty
 from tests.journeys.surveying import BACK, CODE, SOURCES, Study, make_in
-from tests.journeys.talking import CRISIS, Served, locked, serving
+from tests.journeys.talking import CRISIS, Served, locked, serving, silent
 
 pytestmark = [
     pytest.mark.browser,
@@ -223,6 +224,50 @@ async def test_a_locked_database_and_a_lost_network_keep_the_choice(shop: Served
     await page.get_by_role("button", name="Save and go on").dblclick()
     await expect(page.get_by_role("heading", level=1)).to_have_text("Who wrote what")
     assert shop.rows(VOTES, "locked", "patient") == [(1, "ranked", 4, 2, "It listens.", "phone", 0)]
+    assert await page.evaluate("sessionStorage.length") == 0
+
+
+@pytest.mark.parametrize("size", [NARROW, WIDE], ids=["phone", "desktop"])
+async def test_a_silent_server_ends_in_a_sentence_and_the_next_try_in_one_vote(
+    shop: Served, size: dict[str, int]
+) -> None:
+    study = await make_in(shop.data_dir, id=f"silent-{size['width']}")
+    async with chromium(size) as context:
+        await hasty(context)
+        page = await come(context, shop, study, "waiting")
+        await mark(page, "D", "B")
+        await page.get_by_label("Why?").fill("It listens.")
+        with silent(shop):
+            await page.get_by_role("button", name="Save and go on").dblclick()
+            await expect(radio(page, "A", "Most")).to_be_disabled()
+            await expect(page.get_by_role("alert")).to_contain_text("The server has not answered within")
+            await expect(page.get_by_role("alert")).to_be_in_viewport()
+            await expect(radio(page, "D", "Most")).to_be_checked()
+            await expect(radio(page, "A", "Most")).to_be_enabled()
+            await expect(page.get_by_label("Why?")).to_be_editable()
+        await page.get_by_role("button", name="Save and go on").dblclick()
+        await expect(page.get_by_role("heading", level=1)).to_have_text("Who wrote what")
+        assert [row[1:5] + row[6:] for row in shop.rows(VOTES, study.name, "waiting")] == [
+            ("ranked", 4, 2, "It listens.", 0)
+        ]
+        assert await page.evaluate("sessionStorage.length") == 0
+
+
+async def test_a_vote_that_has_become_final_in_another_tab_leaves_nothing_here(
+    shop: Served, visitor: BrowserContext
+) -> None:
+    study = await make_in(shop.data_dir, id="tabs")
+    page = await come(visitor, shop, study, "tabs")
+    await mark(page, "D", "B")
+    tab = await visitor.new_page()
+    await tab.goto(page.url)
+    await mark(tab, "A", "B")
+    await save(tab)
+    await expect(tab.get_by_role("heading", level=1)).to_have_text("Who wrote what")
+    await save(page)
+    await expect(page.get_by_role("alert")).to_contain_text("It stays as it is")
+    await page.reload()
+    await expect(radio(page, "A", "Most")).to_be_checked()
     assert await page.evaluate("sessionStorage.length") == 0
 
 

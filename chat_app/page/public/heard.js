@@ -1,4 +1,9 @@
-// What Chainlit's page has no setting for.
+// What Chainlit's page has no setting for. A module, because it imports one.
+import * as ballot from "../../static/ballot.js";
+
+// 0. Chainlit compiles its elements in the browser and lets them import nothing but what it has built in, so the ballot's
+// element takes the script that it shares with the survey's page from here. One name, for Chainlit loads one script.
+window.heardBallot = ballot;
 
 // 1. Until a visitor has chosen a theme, follow the system's.
 try {

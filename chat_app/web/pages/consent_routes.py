@@ -136,6 +136,7 @@ def _question_page(
         "consent.html",
         422 if problems else 200,
         here="/",
+        scripted=stored is None,
         notice=notice(persona_word).html,
         version=_version(site),
         persona_word=persona_word,

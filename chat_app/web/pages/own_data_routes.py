@@ -51,7 +51,7 @@ async def erase(
     erased = await site.services.store.erase_participant(participant)
     await site.chats.dismiss(participant)
     removed = {name: number for name, number in erased.items() if number}
-    response = page("erased.html", here="/you", removed=removed, total=sum(removed.values()))
+    response = page("erased.html", here="/you", scripted=True, removed=removed, total=sum(removed.values()))
     for name in (VISITOR_COOKIE, COUNTRY_COOKIE, SESSION_COOKIE):
         response.delete_cookie(name)
     for name in request.cookies:

@@ -7,11 +7,19 @@ from fastapi.responses import HTMLResponse, Response
 
 from heard.chat_app.common.notice import templates
 
+SCRIPT_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; "
+    "base-uri 'none'; frame-ancestors 'none'"
+)
+"""Content-Security-Policy of a page with a script of ours: as the gate sets it for the others, and scripts with their
+calls to this server."""
 
-def page(name: str, status: int = 200, *, here: str = "", **values: Any) -> HTMLResponse:
-    """One rendered template. No page here is cached, because each depends on a cookie."""
+
+def page(name: str, status: int = 200, *, here: str = "", scripted: bool = False, **values: Any) -> HTMLResponse:
+    """One rendered template, which runs scripts of ours if `scripted`. Never cached: each depends on a cookie."""
     html = templates().get_template(name).render(here=here, **values)
-    return HTMLResponse(html, status, headers={"Cache-Control": "no-store"})
+    policy = {"Content-Security-Policy": SCRIPT_POLICY} if scripted else {}
+    return HTMLResponse(html, status, headers={"Cache-Control": "no-store"} | policy)
 
 
 def error_page(status: int, title: str, sentence: str) -> HTMLResponse:

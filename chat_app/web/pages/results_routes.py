@@ -12,7 +12,7 @@ from heard.chat_app.studies.study_file import StudyFileError, study_of
 from heard.chat_app.web.dependencies import Site, SiteDep
 from heard.chat_app.web.pages.rendering import EarlyResponse, error_page, page
 from heard.chat_app.web.researcher import HOLDS_SECONDS, RESEARCHER_COOKIE
-from heard.db.study_records import LETTERS, StudyRecord
+from heard.db.study_records import LEAST_FROM, LETTERS, StudyRecord
 
 OFF = "This page is off. Whoever runs heard turns it on by the setting researcher_token."
 WRONG = "That is not the token. It is the value of researcher_token in the settings of this server."
@@ -87,6 +87,7 @@ async def results(request: Request, site: SiteDep, record: StudyDep, wanted: Wan
         query=request.url.query,
         reach=reach_of(found.strengths),
         letters=LETTERS,
+        least_from=LEAST_FROM,
         shown=shown,
     )
 

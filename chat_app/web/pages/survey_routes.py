@@ -15,26 +15,19 @@ from heard.chat_app.studies.survey import (
     CLOSING_LIMIT,
     Closed,
     Consent,
-    Marks,
     Standing,
     check_entry,
-    letter,
     marked,
     read_closing,
 )
 from heard.chat_app.studies.survey_links import DamagedLink, asked_first, entry, external_id, study_name
+from heard.chat_app.studies.votes import Marks
 from heard.chat_app.web.dependencies import CountryDep, ParticipantDep, Site, SiteDep
 from heard.chat_app.web.pages.crisis_help import handoff
 from heard.chat_app.web.pages.markup import as_html
 from heard.chat_app.web.pages.rendering import EarlyResponse, page
 from heard.db.errors import StoreError
-from heard.db.study_records import BallotRecord, VoteRecord, told
-
-POLICY = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; "
-    "base-uri 'none'; frame-ancestors 'none'"
-)
-"""Content-Security-Policy of these pages: as for the others, and our one script with its calls."""
+from heard.db.study_records import LETTERS, BallotRecord, VoteRecord, told
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,8 +212,8 @@ async def who_wrote_what(site: SiteDep, own: BallotDep) -> Response:
         return RedirectResponse(visit.onward, 303)
     marks = Marks.of(own.vote)
     rows = [
-        {"letter": letter(place), "answer": answer, "html": as_html(answer.text), "mark": marked(marks, letter(place))}
-        for place, answer in enumerate(await site.surveys.answers(own.record), 1)
+        {"letter": letter, "answer": answer, "html": as_html(answer.text), "mark": marked(marks, letter)}
+        for letter, answer in zip(LETTERS, await site.surveys.answers(own.record), strict=False)
     ]
     return survey_page(
         "survey_answers.html",
@@ -241,9 +234,7 @@ async def help_after_vote(visit: VisitDep, country: CountryDep, number: int, lan
 
 def survey_page(name: str, status: int = 200, **values: Any) -> Response:
     """One page of a survey."""
-    response = page(name, status, in_survey=True, **values)
-    response.headers["Content-Security-Policy"] = POLICY
-    return response
+    return page(name, status, scripted=True, in_survey=True, **values)
 
 
 def _handoff_page(language: str, country: str | None, onward: str, *, vote: bool) -> Response:

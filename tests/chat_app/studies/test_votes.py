@@ -21,8 +21,8 @@ from heard.chat_app.studies.votes import BROKEN, LONGEST_REASON, STORED
 from heard.chat_app.web.vote_routes import UNKNOWN_VISITOR
 from heard.db.records import HistoryItem
 from heard.db.store import Store
-from heard.db.study_records import AnswerStatus, BallotRecord, Choice, StudyKind
-from heard.db.voting import FINAL, NO_CONSENT, NO_SUCH_TIME, NOT_WHOLE, NOT_YOURS
+from heard.db.study_records import WIDTHS, AnswerStatus, BallotRecord, Choice, StudyKind
+from heard.db.voting import FINAL, MOST_SECONDS, NO_CONSENT, NO_SUCH_TIME, NOT_WHOLE, NOT_YOURS
 from tests.db.conftest import Make
 from tests.db.processes import holding
 from tests.db.studying import Studying
@@ -141,13 +141,20 @@ async def test_a_crisis_in_the_reason_gets_numbers_and_is_not_stored(web: Web, b
     assert "handoff" not in (await post(web, call(ballot))).json()
 
 
-def test_both_pages_tell_widths_apart_alike() -> None:
-    """The classes of one study must mean the same in the chat and in a survey."""
+def test_both_pages_go_by_one_script_which_knows_the_bounds() -> None:
+    """A vote must mean the same in the chat and in a survey: widths, and what is too long."""
     root = Path(__file__).parents[3]
-    pages = ("chat_app/page/public/elements/HeardBallot.jsx", "chat_app/web/pages/static/survey.js")
-    limits = [re.findall(r"innerWidth < (\d+)", (root / page).read_text(encoding="utf-8")) for page in pages]
-    assert limits[0] == limits[1]
-    assert len(limits[0]) == 2
+    script = (root / "chat_app/web/pages/static/ballot.js").read_text(encoding="utf-8")
+    assert re.findall(r"innerWidth < \d+ \? \"(\w+)\"", script) == list(WIDTHS[:2])
+    bounds = dict(re.findall(r"^const (LONGEST_REASON|MOST_SECONDS) = ([\d_ *]+);", script, re.MULTILINE))
+    assert {name: math.prod(map(int, value.split("*"))) for name, value in bounds.items()} == {
+        "LONGEST_REASON": LONGEST_REASON,
+        "MOST_SECONDS": MOST_SECONDS,
+    }
+    for view in ("chat_app/page/public/elements/HeardBallot.jsx", "chat_app/web/pages/static/survey.js"):
+        text = (root / view).read_text(encoding="utf-8")
+        assert "ballotOf(" in text
+        assert re.findall(r"innerWidth < |fetch\(|sessionStorage|5_?000|randomUUID", text) == []
 
 
 @pytest.mark.parametrize("reveal", [None, "yes", 1, ["true"]])

@@ -1,22 +1,7 @@
 // A blind ballot. `props` come from chat_app/studies/ballot_view.py: letters and texts, and after the vote what it reveals.
+// Draws only: what may be marked and sent, and what outlives a reload, is in chat_app/web/pages/static/ballot.js.
 import { useEffect, useId, useRef, useState } from "react";
 import { Markdown } from "@/components/markdown";
-
-// The page draws elements anew now and then: what a person has marked, and what the server has answered, outlives that.
-const memory = (window.heardBallots ??= new Map());
-
-const root = () => (document.querySelector('meta[property="og:root_path"]')?.content ?? "").replace(/\/chat\/?$/, "");
-// The same limits as in chat_app/web/pages/static/survey.js: a study may have both.
-const width = () => (window.innerWidth < 600 ? "phone" : window.innerWidth < 1024 ? "tablet" : "desktop");
-const NO_ANSWER = "The server did not answer, so your vote was not stored. It is still marked here: try again.";
-
-function fresh() {
-  const bytes = crypto.getRandomValues(new Uint8Array(16));
-  bytes[6] = (bytes[6] & 15) | 64;
-  bytes[8] = (bytes[8] & 63) | 128;
-  const hex = [...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("");
-  return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5");
-}
 
 function Mark({ pressed, disabled, onClick, children, label }) {
   return (
@@ -63,7 +48,8 @@ function HandOff({ markdown }) {
   );
 }
 
-function Over({ answers, stands, vote, reveal, sentence, handoff, onChange }) {
+function Over({ answers, stands, told, onChange }) {
+  const { vote, reveal, handoff } = told ?? {};
   const rows = new Map((reveal ?? []).map((row) => [row.letter, row]));
   const first = answers.filter((answer) => answer.letter === stands);
   const others = answers.filter((answer) => answer.letter !== stands);
@@ -94,8 +80,8 @@ function Over({ answers, stands, vote, reveal, sentence, handoff, onChange }) {
           {rows.has(answer.letter) ? <Revealed row={rows.get(answer.letter)} /> : null}
         </details>
       ))}
-      {sentence ? <p className="hb-note" role="status">{sentence}</p> : null}
-      {onChange ? <button type="button" className="hb-quiet" onClick={onChange}>{vote?.choice === "skipped" ? "Vote after all" : "Change my vote"}</button> : null}
+      {vote ? <p className="hb-note" role="status">{SAID[vote.choice]}</p> : null}
+      {onChange ? <button type="button" className="hb-quiet" onClick={onChange}>{vote.choice === "skipped" ? "Vote after all" : "Change my vote"}</button> : null}
     </div>
   );
 }
@@ -108,102 +94,57 @@ const SAID = {
 };
 
 export default function HeardBallot() {
-  const { ballot, answers, least, askReason, closed, stylesheet } = props;
-  const kept = memory.get(ballot) ?? { start: performance.now(), choice: null, most: null, worst: null, reason: "" };
-  memory.set(ballot, kept);
+  if (window.heardBallot) return <Ballot />;
+  return <p className="hb-note">The ballot could not be loaded. Reload the page to vote.</p>;
+}
+
+function Ballot() {
+  const { answers, least, askReason, closed } = props;
+  // A skip is no answer of one's own to go back to.
+  const ballot = window.heardBallot.ballotOf(props.ballot, least, props.vote?.choice === "skipped" ? null : props.vote);
   const [, draw] = useState(0);
-  const [sending, setSending] = useState(false);
-  const [fault, setFault] = useState(null);
-  const [again, setAgain] = useState(false);
+  const [again, setAgain] = useState(() => ballot.unsent && Boolean(props.vote) && props.vote.choice !== "skipped");
   const place = useRef(null);
   const reasonId = useId();
   const titleId = useId();
-  const set = (changes) => {
-    Object.assign(kept, changes, { request: null });
-    setFault(null);
-    draw((n) => n + 1);
-  };
   useEffect(() => {
-    window.postMessage({ heard: "width", width: width() }, window.location.origin);
+    window.postMessage({ heard: "width", width: window.heardBallot.width() }, window.location.origin);
+    // The page draws elements anew now and then; the ballot stays, and calls the newest one.
+    ballot.changed = () => draw((n) => n + 1);
   }, []);
 
-  const done = kept.done ?? (props.vote ? { vote: props.vote, stands: props.stands, reveal: props.reveal } : null);
-  const mayMark = answers.filter((answer) => answer.votable);
-  const rank = (letter, key, other) => set({
-    choice: "ranked",
-    [key]: kept[key] === letter ? null : letter,
-    [other]: kept[other] === letter ? null : kept[other],
-  });
-  const ready = kept.choice === "same" || kept.choice === "none" || (kept.choice === "ranked" && kept.most && (!least || kept.worst));
+  const told = ballot.told ?? (props.vote ? props : null);
+  // A vote that is changed later does not change what the conversation has gone on from.
+  if (ballot.told) ballot.stands ??= props.stands ?? told.vote.most ?? answers.find((answer) => answer.votable)?.letter;
+  const over = Boolean(closed || told?.reveal);
+  useEffect(() => { if (over) ballot.close(); }, [over]);
 
   async function send(choice) {
-    setSending(true);
-    setFault(null);
-    const ranked = choice === "ranked";
-    const vote = {
-      choice,
-      most: ranked ? kept.most : null,
-      least: ranked && least ? kept.worst : null,
-      reason: kept.reason.trim() || null,
-    };
-    kept.request = kept.sent === choice && kept.request ? kept.request : fresh();
-    kept.sent = choice;
-    try {
-      const response = await fetch(`${root()}/vote`, {
-        method: "POST",
-        headers: { "content-type": "application/json" },
-        credentials: "same-origin",
-        body: JSON.stringify({
-          ballot,
-          ...vote,
-          seconds: (performance.now() - kept.start) / 1000,
-          width: width(),
-          request: kept.request,
-        }),
-      });
-      const said = await response.json();
-      if (response.ok && said.status === "stored") {
-        const stands = kept.done?.stands ?? props.stands ?? vote.most ?? mayMark[0]?.letter;
-        kept.done = { vote, stands: said.stands ?? stands, reveal: said.reveal, sentence: said.sentence, handoff: said.handoff };
-        if (said.handoff) vote.reason = kept.reason = "";
-        kept.request = null;
-        setAgain(false);
-        setTimeout(() => { // the ballot has become shorter: what was chosen may stand above the window now
-          const start = place.current;
-          if (start && !said.handoff && start.getBoundingClientRect().top < 64) start.scrollIntoView({ block: "start" });
-        }, 50);
-      } else {
-        setFault(said.sentence ?? said.detail ?? NO_ANSWER);
-      }
-    } catch {
-      setFault(NO_ANSWER);
-    }
-    setSending(false);
+    const answer = await ballot.send(choice);
+    if (!answer) return;
+    setAgain(false);
+    setTimeout(() => { // the ballot has become shorter: what was chosen may stand above the window now
+      const start = place.current;
+      if (start && !answer.handoff && start.getBoundingClientRect().top < 64) start.scrollIntoView({ block: "start" });
+    }, 50);
   }
 
-  const style = stylesheet ? <link rel="stylesheet" href={root() + stylesheet} /> : null;
   const name = `Ballot: answers ${answers[0].letter} to ${answers[answers.length - 1].letter}`;
-  if (closed) {
+  if (over || (told && !again)) {
     return (
       <div ref={place} className="hb-ballot" role="group" aria-label={name}>
-        {style}
-        <p className="hb-note">{closed}</p>
-        <Over answers={answers} stands={props.stands} />
-      </div>
-    );
-  }
-  if (done && !again) {
-    const sentence = done.vote.choice === "skipped" ? SAID.skipped : (SAID[done.vote.choice] ?? done.sentence);
-    return (
-      <div ref={place} className="hb-ballot" role="group" aria-label={name}>
-        {style}
-        <Over answers={answers} {...done} sentence={sentence} onChange={done.reveal ? null : () => setAgain(true)} />
+        {closed ? <p className="hb-note">{closed}</p> : null}
+        <Over
+          answers={answers}
+          told={closed ? null : told}
+          stands={ballot.stands ?? props.stands}
+          onChange={over ? null : () => setAgain(true)}
+        />
       </div>
     );
   }
   return (
     <div ref={place} className="hb-ballot" role="group" aria-labelledby={titleId}>
-      {style}
       <p id={titleId} className="hb-title">
         {least ? "Which answer is the most empathetic, and which the least?" : "Which answer is the most empathetic?"}
       </p>
@@ -213,30 +154,26 @@ export default function HeardBallot() {
             key={answer.letter}
             className="hb-answer"
             aria-label={`Answer ${answer.letter}`}
-            data-marked={kept.choice !== "ranked" ? null : kept.most === answer.letter ? "most" : kept.worst === answer.letter ? "least" : null}
+            data-marked={["most", "least"].find((name) => ballot[name] === answer.letter) ?? null}
           >
             <p className="hb-head"><span className="hb-letter">{answer.letter}</span></p>
             <Text answer={answer} />
             {answer.votable ? (
               <div className="hb-marks">
-                <Mark
-                  pressed={kept.choice === "ranked" && kept.most === answer.letter}
-                  disabled={sending}
-                  label={`Answer ${answer.letter} is the most empathetic`}
-                  onClick={() => rank(answer.letter, "most", "worst")}
-                >
-                  Most
-                </Mark>
-                {least ? (
-                  <Mark
-                    pressed={kept.choice === "ranked" && kept.worst === answer.letter}
-                    disabled={sending}
-                    label={`Answer ${answer.letter} is the least empathetic`}
-                    onClick={() => rank(answer.letter, "worst", "most")}
-                  >
-                    Least
-                  </Mark>
-                ) : null}
+                {(least ? ["most", "least"] : ["most"]).map((name) => {
+                  const pressed = ballot[name] === answer.letter;
+                  return (
+                    <Mark
+                      key={name}
+                      pressed={pressed}
+                      disabled={ballot.sending}
+                      label={`Answer ${answer.letter} is the ${name} empathetic`}
+                      onClick={() => ballot.mark(name, pressed ? null : answer.letter)}
+                    >
+                      {name === "most" ? "Most" : "Least"}
+                    </Mark>
+                  );
+                })}
               </div>
             ) : answer.text ? <p className="hb-missing">{answer.reason}</p> : null}
           </section>
@@ -244,12 +181,7 @@ export default function HeardBallot() {
       </div>
       <div className="hb-ways" role="group" aria-label="Instead of marking answers">
         {[["same", "About the same"], ["none", "None of these"]].map(([choice, words]) => (
-          <Mark
-            key={choice}
-            pressed={kept.choice === choice}
-            disabled={sending}
-            onClick={() => set({ choice: kept.choice === choice ? null : choice, most: null, worst: null })}
-          >
+          <Mark key={choice} pressed={ballot.choice === choice} disabled={ballot.sending} onClick={() => ballot.press(choice)}>
             {words}
           </Mark>
         ))}
@@ -260,22 +192,21 @@ export default function HeardBallot() {
           <textarea
             id={reasonId}
             rows={2}
-            maxLength={5000}
-            defaultValue={kept.reason}
-            disabled={sending}
-            onChange={(event) => { kept.reason = event.target.value; kept.request = null; }}
+            defaultValue={ballot.reason}
+            disabled={ballot.sending}
+            onChange={(event) => ballot.write(event.target.value)}
           />
         </div>
       ) : null}
-      {fault ? <p className="hb-fault" role="alert">{fault}</p> : null}
+      {ballot.fault ? <p className="hb-fault" role="alert">{ballot.fault}</p> : null}
       <div className="hb-send">
-        <button type="button" className="hb-vote" disabled={!ready || sending} onClick={() => send(kept.choice)}>
-          {sending ? "Sending…" : "Vote"}
+        <button type="button" className="hb-vote" disabled={ballot.missing !== null || ballot.sending} onClick={() => send()}>
+          {ballot.sending ? "Sending…" : "Vote"}
         </button>
         {again ? (
-          <button type="button" className="hb-quiet" disabled={sending} onClick={() => setAgain(false)}>Leave it as it is</button>
+          <button type="button" className="hb-quiet" disabled={ballot.sending} onClick={() => { ballot.reset(); setAgain(false); }}>Leave it as it is</button>
         ) : (
-          <button type="button" className="hb-quiet" disabled={sending} onClick={() => send("skipped")}>Skip</button>
+          <button type="button" className="hb-quiet" disabled={ballot.sending} onClick={() => send("skipped")}>Skip</button>
         )}
       </div>
     </div>
