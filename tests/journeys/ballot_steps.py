@@ -1,6 +1,5 @@
 """Steps of somebody who votes in the chat, in a real browser."""
 
-import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -76,5 +75,4 @@ async def hasty(browser: BrowserContext) -> None:
 async def lose(route: Any) -> None:
     """Let the call reach the server, and its answer nobody."""
     await route.fetch()
-    await asyncio.sleep(0)
     await route.abort()
