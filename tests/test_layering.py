@@ -86,7 +86,7 @@ HOMES = {
     "onnxruntime": {"scorer/encoder.py"},
     "platformdirs": {"chat_app/common/settings.py"},
     "pyarrow": {"chat_app/export/"},
-    "pydantic": {"chat_app/", "prompts/", "scorer/"},
+    "pydantic": {"chat_app/", "scorer/"},
     "pydantic_settings": {"chat_app/common/settings.py"},
     "rich": {"chat_app/commands/", "chat_app/models/downloads.py"},
     "safetensors": {"chat_app/models/hub_model.py", "scorer/"},
