@@ -13,8 +13,9 @@ import platformdirs
 from pydantic import Field, ValidationError, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
-from heard.chat_app.common.hints import closest
 from heard.errors import UserError
+from heard.hints import closest
+from heard.validation import faults_of
 
 PREFIX = "HEARD_"
 FILE_NAME = "settings.toml"
@@ -85,7 +86,7 @@ class Settings(BaseSettings):
     """How long a write waits for a database that another process has locked."""
     secure_cookies: bool = False
     """Set the Secure flag on cookies. Turn on wherever the page is served by TLS."""
-    researcher_token: str = Field(default="", repr=False, pattern=r"^(\S{20,})?$")
+    researcher_token: str = Field(default="", repr=False)
     """Long random text (20 characters or more, no spaces) that opens `/results` to a researcher; empty turns the page
     off."""
 
@@ -94,6 +95,13 @@ class Settings(BaseSettings):
     def _async_driver(cls, value: str) -> str:
         if value and not value.startswith(("sqlite+aiosqlite://", "postgresql+asyncpg://")):
             raise ValueError("needs an async driver: sqlite+aiosqlite:///path or postgresql+asyncpg://...")
+        return value
+
+    @field_validator("researcher_token")
+    @classmethod
+    def _long_token(cls, value: str) -> str:
+        if value and (len(value) < 20 or any(map(str.isspace, value))):
+            raise ValueError("needs 20 characters or more, and no spaces")
         return value
 
     @property
@@ -129,12 +137,12 @@ def load_settings(folder: Path | None = None, *, file: bool = True, **overrides:
     try:
         return Settings(**{**values, **overrides})
     except ValidationError as error:
-        first = error.errors()[0]
-        name = str(first["loc"][0]) if first["loc"] else "?"
+        name = str(error.errors()[0]["loc"][0])
         source = str(path) if name in values else f"{PREFIX}{name.upper()}"
         # A database URL can hold a password, so it is never repeated; nor is the token.
-        given = "" if name in ("database_url", "researcher_token") else f" (got {first.get('input')!r})"
-        raise SettingsError(f"{source}: {name}: {first['msg']}{given}.") from None
+        quote = name not in ("database_url", "researcher_token")
+        fault = faults_of(error, Settings.model_json_schema(), quote=quote)[0]
+        raise SettingsError(f"{source}: {fault.sentence}") from None
 
 
 def _nearest(key: str, known: set[str], *, as_variable: bool = False) -> str:

@@ -37,7 +37,7 @@ async def run_steps(services: Services, asked: Asked, made: Drafts) -> AsyncGene
     Yields nothing but the waiting for a free slot. Raises ModelFailure; what had arrived is then in `made`, as it is
     when the generator is closed in the middle.
     """
-    values = await _reading(services, asked, made) if asked.strategy.reads else {}
+    values = await _reading(services, asked, made) if asked.strategy.uses_reading else {}
     for step in asked.strategy.steps:
         made_to_fit = await fitted(services.models, asked.model, partial(_step_prompt, asked, step, values))
         made.begin_step(asked.model, made_to_fit.prompt, step.name)

@@ -22,12 +22,12 @@ from pydantic import (
     ValidationError,
 )
 
-from heard.chat_app.common.hints import nearest_name
 from heard.chat_app.models.llama_engine import CONTEXT_TOKENS
 from heard.chat_app.models.provider import Provider
 from heard.chat_app.models.providers import PROVIDERS
 from heard.chat_app.models.records import ModelSpec
 from heard.errors import UserError
+from heard.hints import nearest_name
 
 BUILT_IN = {
     "smollm2": ModelSpec(

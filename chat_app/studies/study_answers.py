@@ -10,7 +10,6 @@ from contextlib import aclosing
 from dataclasses import replace
 from functools import partial
 
-from heard.chat_app.common.hints import nearest_name
 from heard.chat_app.conversation.answer_request import Asked, History
 from heard.chat_app.conversation.context_window import common_history
 from heard.chat_app.conversation.drafting import write_drafts
@@ -24,6 +23,7 @@ from heard.chat_app.studies.study_file import Arm, StudyFile, StudyFileError
 from heard.chat_app.studies.text_features import formatting_of, words_of_text
 from heard.db.records import DraftRecord, DraftStatus
 from heard.db.study_records import AnswerRecord, AnswerStatus
+from heard.hints import nearest_name
 from heard.prompts.build import build_prompt
 from heard.prompts.history import Counter, Exchange
 from heard.prompts.library import PromptLibrary

@@ -14,7 +14,6 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from heard.chat_app.common.hints import nearest_name
 from heard.chat_app.common.text import has_visible, readable
 from heard.chat_app.models.records import ModelSpec
 from heard.chat_app.safety import crisis_check
@@ -23,6 +22,7 @@ from heard.chat_app.studies.study_answers import model_names, shown
 from heard.chat_app.studies.study_file import MOST, StudyFile
 from heard.db.study_records import AnswerRecord, ItemRecord
 from heard.errors import UserError
+from heard.hints import nearest_name
 from heard.scorer.csv_rows import Row, Sheet, read_file, read_sheet
 
 HUMAN = "human"
