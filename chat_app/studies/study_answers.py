@@ -141,7 +141,7 @@ def model_names(specs: Mapping[str, ModelSpec]) -> tuple[str, ...]:
     return tuple(name for spec in specs.values() for name in (spec.id, spec.model, spec.label))
 
 
-def shown(answer: AnswerRecord, text: str, names: tuple[str, ...]) -> AnswerRecord:
+def completed(answer: AnswerRecord, text: str, names: tuple[str, ...]) -> AnswerRecord:
     """`answer` COMPLETE with this text, and what is counted in it. For human answers as well as written ones."""
     return replace(
         answer,
@@ -167,7 +167,7 @@ def _assigned(study: StudyFile, answer: AnswerRecord) -> bool | None:
 def _complete(services: Services, arm: Arm, answer: AnswerRecord, made: Drafts) -> AnswerRecord:
     drafts = made.judged()
     kept = next(draft for draft in drafts if draft.kept)
-    whole = shown(_written(arm, answer, kept, made), kept.text, model_names(services.models.specs))
+    whole = completed(_written(arm, answer, kept, made), kept.text, model_names(services.models.specs))
     return replace(whole, score=kept.score, improved=kept.number > 1)
 
 
