@@ -94,6 +94,7 @@ HOMES = {
     "sklearn": {"scorer/evaluation/evaluate_own.py", "scorer/training/logistic.py", "scorer/training/reading_train.py"},
     "sqlalchemy": {"db/"},
     "starlette": {"chat_app/integrations/card_files.py", "chat_app/web/"},
+    "symspellpy": {"scorer/english.py"},
     "tenacity": {"chat_app/models/client.py", "db/"},
     "threadpoolctl": {"chat_app/results/strengths.py", "scorer/"},
     "tokenizers": {"scorer/encoder.py"},
