@@ -82,7 +82,6 @@ HOMES = {
     "matplotlib": {"chat_app/comparing/radar.py"},
     "markupsafe": {"chat_app/web/pages/markup.py", "chat_app/common/notice.py"},
     "numpy": {"chat_app/comparing/figures.py", "chat_app/results/", "scorer/"},
-    "onnx": {"scorer/export.py"},
     "onnxruntime": {"scorer/encoder.py"},
     "platformdirs": {"chat_app/common/settings.py"},
     "pyarrow": {"chat_app/export/"},

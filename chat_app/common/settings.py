@@ -5,6 +5,7 @@ setting that is silently ignored is how a study runs under the wrong condition.
 """
 
 import os
+import re
 import tomllib
 from pathlib import Path
 from typing import Any, Literal
@@ -19,6 +20,8 @@ from heard.validation import faults_of
 
 PREFIX = "HEARD_"
 FILE_NAME = "settings.toml"
+SECRET = ("database_url", "researcher_token")
+"""Settings whose values, or a part of them, are never shown."""
 
 
 class SettingsError(UserError):
@@ -115,38 +118,80 @@ def load_settings(folder: Path | None = None, *, file: bool = True, **overrides:
 
     Without `file` the environment alone: in another program's folder a file of that name is not ours.
 
-    Raises SettingsError for an unknown key, a value out of range, or a file that is not TOML.
+    Raises SettingsError for an unknown key, a value out of range, a models file that is not there, or a file that is
+    not TOML.
     """
     path = (folder or Path.cwd()) / FILE_NAME
-    known = set(Settings.model_fields)
-    values: dict[str, Any] = {}
-    if file and path.exists():
-        try:
-            values = tomllib.loads(path.read_text(encoding="utf-8"))
-        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-            raise SettingsError(f"{path} is not valid TOML: {error}. Mend that line, or move the file away.") from error
-        for key in values:
-            if key not in known:
-                raise SettingsError(f'{path}: unknown setting "{key}".{_nearest(key, known)}')
-    for variable in os.environ:
-        key = variable.removeprefix(PREFIX).lower()
-        if variable.startswith(PREFIX) and key not in known:
-            raise SettingsError(f"Unknown environment variable {variable}.{_nearest(key, known, as_variable=True)}")
-        if variable.startswith(PREFIX) and os.environ[variable]:
-            values.pop(key, None)  # pydantic would let the file win over the environment
+    values = _file_values(path) if file else {}
+    _check_variables()
+    # pydantic would let the file win over the environment
+    values = {key: value for key, value in values.items() if not _variable(key)}
     try:
-        return Settings(**{**values, **overrides})
+        settings = Settings(**{**values, **overrides})
     except ValidationError as error:
         name = str(error.errors()[0]["loc"][0])
         source = str(path) if name in values else f"{PREFIX}{name.upper()}"
         # A database URL can hold a password, so it is never repeated; nor is the token.
-        quote = name not in ("database_url", "researcher_token")
-        fault = faults_of(error, Settings.model_json_schema(), quote=quote)[0]
+        fault = faults_of(error, Settings.model_json_schema(), quote=name not in SECRET)[0]
         raise SettingsError(f"{source}: {fault.sentence}") from None
+    if file and "models_file" in settings.model_fields_set and not settings.models_file.is_file():
+        source = _variable("models_file") or str(path)
+        raise SettingsError(
+            f'{source}: models_file: there is no file "{settings.models_file}". Name one that is there, or remove the '
+            "setting: models.toml is read if there is one."
+        )
+    return settings
+
+
+def sources(folder: Path | None = None) -> dict[str, str]:
+    """Where each setting that `load_settings` gives comes from: a variable's name, the file's name, or "default".
+
+    Raises SettingsError.
+    """
+    values = _file_values((folder or Path.cwd()) / FILE_NAME)
+    return {name: _variable(name) or (FILE_NAME if name in values else "default") for name in Settings.model_fields}
+
+
+def shown(settings: Settings, name: str) -> str:
+    """A setting's value for people to read: what is secret in it is left out."""
+    value = getattr(settings, name)
+    if value is None or value == "":
+        return "-"
+    if name == "database_url":
+        return re.sub(r"\?.*", "?***", re.sub(r"(://[^:/@]*):.*@", r"\1:***@", value))
+    return "***" if name in SECRET else str(value)
+
+
+def _file_values(path: Path) -> dict[str, Any]:
+    """The file's settings, each of a known name; none if there is no file."""
+    if not path.exists():
+        return {}
+    try:
+        values = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise SettingsError(f"{path} is not valid TOML: {error}. Mend that line, or move the file away.") from error
+    known = set(Settings.model_fields)
+    for key in values:
+        if key not in known:
+            raise SettingsError(f'{path}: unknown setting "{key}".{_nearest(key, known)}')
+    return values
+
+
+def _check_variables() -> None:
+    known = set(Settings.model_fields)
+    for variable in os.environ:
+        key = variable.removeprefix(PREFIX).lower()
+        if variable.startswith(PREFIX) and key not in known:
+            raise SettingsError(f"Unknown environment variable {variable}.{_nearest(key, known, as_variable=True)}")
+
+
+def _variable(name: str) -> str:
+    """The variable that sets a setting; "" if none does (an empty one is no setting)."""
+    return next((key for key, value in os.environ.items() if value and key.upper() == f"{PREFIX}{name.upper()}"), "")
 
 
 def _nearest(key: str, known: set[str], *, as_variable: bool = False) -> str:
     match = closest(key, known)
     if match is None:
-        return " `heard --help` lists the settings."
+        return " `heard settings` lists them."
     return f" Did you mean {PREFIX + match.upper() if as_variable else match}?"
