@@ -22,7 +22,7 @@ from heard.chat_app.commands import (
     reading,
     results,
     score,
-    settings,
+    show_settings,
     study,
 )
 from heard.errors import UserError
@@ -59,7 +59,7 @@ def options(
 
 for commands in (
     chat,
-    settings,
+    show_settings,
     score,
     reading,
     perturb,
