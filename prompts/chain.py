@@ -20,7 +20,7 @@ def for_reply(strategy: Strategy, values: Mapping[str, str]) -> Strategy:
     return replace(strategy, instructions=fill(strategy.instructions, values), steps=())
 
 
-def calls(persona: Persona, strategy: Strategy, message: str) -> Iterator[tuple[str, Prompt, list[str]]]:
+def reply_calls(persona: Persona, strategy: Strategy, message: str) -> Iterator[tuple[str, Prompt, list[str]]]:
     """Each call of a reply to a first message: its name, its prompt, and the variables that stand in it unfilled."""
     for step in strategy.steps:
         prompt = build_prompt(*for_step(persona, strategy, step, {}), [], message)

@@ -7,10 +7,10 @@ from functools import partial
 
 from heard.chat_app.models.client import Models
 from heard.chat_app.models.records import FailureKind, ModelFailure, ModelSpec
-from heard.prompts.history import Counter, Exchange, exchanges_in, most_tokens, prompt_tokens
+from heard.prompts.history import Exchange, TokenCounter, exchanges_included, prompt_tokens, token_upper_bound
 from heard.prompts.records import Prompt
 
-Build = Callable[[Counter], Prompt]
+Build = Callable[[TokenCounter], Prompt]
 """Makes a prompt for a window, given a counter of tokens."""
 
 
@@ -38,7 +38,7 @@ def _fitted(models: Models, spec: ModelSpec, build: Build) -> Fitted:
     room = spec.context_tokens - prompt.max_tokens
     too_long = (
         models.counts_exactly(spec)  # else its server is the judge
-        and most_tokens(message.content for message in prompt.messages) > room
+        and token_upper_bound(message.content for message in prompt.messages) > room
         and prompt_tokens(prompt.messages, count) > room
     )
     return Fitted(prompt, _too_long(spec) if too_long else None)
@@ -60,5 +60,5 @@ async def common_history(
     if not history or not builds:
         return list(history)
     made = await asyncio.gather(*(fitted(models, spec, build) for spec, build in builds))
-    held = [exchanges_in(one.prompt, history) for one in made]
+    held = [exchanges_included(one.prompt, history) for one in made]
     return [pair for pair, everywhere in zip(history, map(all, zip(*held, strict=True)), strict=True) if everywhere]

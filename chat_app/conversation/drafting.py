@@ -32,7 +32,7 @@ from heard.chat_app.models.records import Delta, ModelFailure, Waiting
 from heard.db.records import DraftStatus
 from heard.prompts.build import build_prompt
 from heard.prompts.chain import for_reply
-from heard.prompts.history import Counter
+from heard.prompts.history import TokenCounter
 from heard.prompts.records import PolicyKind, Prompt
 from heard.scorer.score import Rated
 
@@ -95,7 +95,7 @@ async def _draft(
         yield FellBack()
 
 
-def _prompt(asked: Asked, guidance: Guidance | None, made: Drafts, count: Counter) -> Prompt:
+def _prompt(asked: Asked, guidance: Guidance | None, made: Drafts, count: TokenCounter) -> Prompt:
     return build_prompt(
         asked.persona,
         for_reply(asked.strategy, made.values or {}),

@@ -21,7 +21,7 @@ from heard.chat_app.models.records import FailureKind, ModelFailure, Waiting
 from heard.db.records import StepRecord
 from heard.prompts.build import build_prompt
 from heard.prompts.chain import for_step
-from heard.prompts.history import Counter
+from heard.prompts.history import TokenCounter
 from heard.prompts.records import Prompt, PromptMessage, Step
 from heard.scorer.errors import ScorerError
 
@@ -55,7 +55,7 @@ async def run_steps(services: Services, asked: Asked, made: Drafts) -> AsyncGene
     made.values = values
 
 
-def _step_prompt(asked: Asked, step: Step, values: Mapping[str, str], count: Counter) -> Prompt:
+def _step_prompt(asked: Asked, step: Step, values: Mapping[str, str], count: TokenCounter) -> Prompt:
     persona, strategy = for_step(asked.persona, asked.strategy, step, values)
     return build_prompt(
         persona,

@@ -23,7 +23,7 @@ from heard.chat_app.safety import crisis_check
 from heard.db.past import HISTORY_TURNS
 from heard.db.records import SummaryRecord, Told, Untold
 from heard.prompts.build import build_prompt
-from heard.prompts.history import FIRST_SHARE, Counter, Exchange, exchange_tokens, most_tokens, prompt_tokens
+from heard.prompts.history import FIRST_SHARE, Exchange, TokenCounter, exchange_tokens, prompt_tokens, token_upper_bound
 from heard.prompts.records import Persona, Prompt, Strategy
 from heard.prompts.summary import SummaryInstructions, build_summary_prompt
 
@@ -48,7 +48,7 @@ class Voice:
 
 def is_near(voice: Voice, history: Sequence[Exchange]) -> bool:
     """Whether a history may need a summary; quick, and when in doubt it says yes."""
-    size = most_tokens(text for pair in history for text in pair)
+    size = token_upper_bound(text for pair in history for text in pair)
     return len(history) > HISTORY_TURNS or size > FULL * _window(voice)
 
 
@@ -82,7 +82,7 @@ class _Due:
 
 def _due(models: Models, voice: Voice, untold: Untold, told: SummaryInstructions) -> _Due | None:
     """The next summary of a conversation; None while everything fits."""
-    count: Counter = partial(models.count_tokens, voice.model)
+    count: TokenCounter = partial(models.count_tokens, voice.model)
     fallen = _fallen(voice, untold, told, count)
     if not fallen:
         return None
@@ -93,7 +93,7 @@ def _due(models: Models, voice: Voice, untold: Untold, told: SummaryInstructions
     return _Due(prompt, fallen[number - 1])
 
 
-def _fallen(voice: Voice, untold: Untold, told: SummaryInstructions, count: Counter) -> list[Told]:
+def _fallen(voice: Voice, untold: Untold, told: SummaryInstructions, count: TokenCounter) -> list[Told]:
     """The turns that have to make room, oldest first; none while there is room to spare."""
     if untold.first is None:
         return []

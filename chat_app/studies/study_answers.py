@@ -25,7 +25,7 @@ from heard.db.records import DraftRecord, DraftStatus
 from heard.db.study_records import AnswerRecord, AnswerStatus
 from heard.hints import nearest_name
 from heard.prompts.build import build_prompt
-from heard.prompts.history import Counter, Exchange
+from heard.prompts.history import Exchange, TokenCounter
 from heard.prompts.library import PromptLibrary
 from heard.prompts.records import Persona, Prompt, Strategy
 
@@ -87,7 +87,7 @@ async def history_of_all(
     library, specs = services.library, services.models.specs
     guidance = max(library.guidance.values(), key=len)
 
-    def build(persona: Persona, strategy: Strategy, spec: ModelSpec, count: Counter) -> Prompt:
+    def build(persona: Persona, strategy: Strategy, spec: ModelSpec, count: TokenCounter) -> Prompt:
         return build_prompt(
             _bounded(persona),
             strategy,
