@@ -15,5 +15,5 @@ A room imports only from rooms below it (tests/test_layering.py has the table). 
 - `export/`: a study's data as CSV and Parquet with codebook and manifest
 - `models/`: language models: catalogue, client, providers, engines, downloads
 - `safety/`: the crisis check and the hand-off; the words it looks for are in `prompts/safety/`
-- `common/`: settings, identity, texts, hints, background work: known to all rooms, knowing none
+- `common/`: settings, identity, texts, background work: known to all rooms, knowing none
 """

@@ -5,6 +5,7 @@ means a fault of ours.
 """
 
 import sys
+from typing import Annotated
 
 import typer
 
@@ -21,6 +22,7 @@ from heard.chat_app.commands import (
     reading,
     results,
     score,
+    show_settings,
     study,
 )
 from heard.errors import UserError
@@ -28,7 +30,8 @@ from heard.errors import UserError
 app = typer.Typer(
     help=(
         "Chat whose every reply is scored for cognitive, emotional and behavioral empathy.\n\n"
-        "Start with `heard chat`. Settings: settings.toml or HEARD_<NAME> variables. Models: models.toml."
+        "Start with `heard chat`. Settings: settings.toml or HEARD_<NAME> variables (`heard settings` shows those in "
+        "force). Models: models.toml."
     ),
     no_args_is_help=True,
     add_completion=False,
@@ -36,8 +39,27 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
+
+def _tell_version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import version
+
+        typer.echo(f"heard {version('heard')}")
+        raise typer.Exit()
+
+
+@app.callback()
+def options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_tell_version, is_eager=True, help="Print the version and end.")
+    ] = False,
+) -> None:
+    """What may stand before a command's name."""
+
+
 for commands in (
     chat,
+    show_settings,
     score,
     reading,
     perturb,
@@ -59,6 +81,13 @@ def main() -> None:
         app()
     except KeyboardInterrupt:
         sys.exit(130)
+    except ModuleNotFoundError as error:
+        missing = (error.name or "").partition(".")[0]
+        if missing in ("", "heard"):
+            raise
+        command = "".join(sys.argv[1:2])
+        typer.echo(f'heard: `heard {command}` needs {missing}. Run pip install "heard[chat]".', err=True)
+        sys.exit(2)
     except UserError as error:
         typer.echo(f"heard: {error}", err=True)
         sys.exit(2)

@@ -5,7 +5,6 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from heard.chat_app.common.hints import nearest_name
 from heard.chat_app.common.settings import Settings, SettingsError
 from heard.chat_app.conversation.services import Services
 from heard.chat_app.models.client import Models, load_models
@@ -17,6 +16,7 @@ from heard.chat_app.studies.study_file import StudyFile
 from heard.db.engine import create_engine, upgrade
 from heard.db.store import Store
 from heard.db.study_store import StudyStore
+from heard.hints import nearest_name
 from heard.prompts.library import PromptLibrary
 from heard.prompts.policy_files import OFF
 from heard.scorer.encoder import Encoder

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from heard.prompts.history import Counter, Exchange, estimate_tokens, with_history
+from heard.prompts.history import Exchange, TokenCounter, estimate_tokens, with_history
 from heard.prompts.records import Persona, Prompt, PromptMessage, Strategy
 
 
@@ -15,7 +15,7 @@ def build_prompt(
     guidance: str | None = None,
     summary: str | None = None,
     context_tokens: int = 8192,
-    count: Counter = estimate_tokens,
+    count: TokenCounter = estimate_tokens,
 ) -> Prompt:
     """The messages for one reply.
 

@@ -1,18 +1,23 @@
-"""A YAML file of prompts as checked values; every fault is told with the file and the nearest right name."""
+"""One YAML file as a checked record; every fault is told with the file, the line and the nearest right name."""
 
-import difflib
+import os
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
+from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar, cast
 
 import yaml
+from pydantic import TypeAdapter, ValidationError
 
 from heard.errors import UserError
+from heard.validation import Fault, faults_of
 
-_ID = re.compile(r"[a-z0-9][a-z0-9_-]{0,39}")
+T = TypeVar("T")
+CrossCheck = Callable[[Mapping[str, Any]], Iterable[Fault]]
+_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,39}\.yaml")
 # In C where the library has it: a thousand files in a tenth of the time.
-_LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_SafeLoader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 class PromptFileError(UserError):
@@ -25,106 +30,80 @@ class PromptFileError(UserError):
         """A sentence each."""
 
 
-def nearest(name: str, known: Iterable[str]) -> str:
-    """A sentence that helps with a misspelt name: the nearest right one, or all of them."""
-    names = sorted(known)
-    match = difflib.get_close_matches(name, names, n=1)
-    return f"Did you mean {match[0]}?" if match else f"Known: {', '.join(names)}."
+class _Loader(_SafeLoader):  # type: ignore[misc]  # the base is picked at run time
+    """YAML that refuses a key written twice: the later one would silently take the earlier one's values away."""
+
+    def construct_mapping(self, node: Any, deep: bool = False) -> Any:
+        seen = set()
+        for key, _ in node.value:
+            if key.value in seen:
+                raise yaml.constructor.ConstructorError(None, None, f'"{key.value}" is written twice', key.start_mark)
+            seen.add(key.value)
+        return super().construct_mapping(node, deep)
 
 
-def yaml_files(folder: Path) -> list[Path]:
-    """The .yaml files of a folder, by name. Raises PromptFileError for a folder without one."""
-    paths = sorted(folder.glob("*.yaml"))
-    if not paths:
-        raise PromptFileError(f"{folder} holds no .yaml file. Put at least one there.")
-    stray = sorted(folder.glob("*.yml"))
-    if stray:
-        raise PromptFileError(f"{stray[0]}: prompt files end in .yaml. Rename it.")
-    return paths
+# A key with nothing after it: no field takes it, not even one that may be left out.
+_Loader.add_constructor("tag:yaml.org,2002:null", lambda loader, node: ...)
 
 
-def read_keys(path: Path, keys: set[str]) -> dict[str, Any]:
-    """The values of a file that may hold `keys` and no others. Raises PromptFileError."""
-    values = read_values(path)
-    unknown = unknown_keys(path, values, keys)
-    if unknown:
-        raise PromptFileError(*unknown)
-    return values
+def yaml_files(folder: Path) -> tuple[list[Path], list[str]]:
+    """The .yaml files of a folder, each named like what it holds, in order; and the faults of their names."""
+    names = sorted(name for name in (os.listdir(folder) if folder.is_dir() else ()) if name.endswith((".yaml", ".yml")))
+    faults = [
+        f"{folder / name}: prompt files end in .yaml. Rename it."
+        if name.endswith(".yml")
+        else f"{folder / name}: a file name may use a-z, 0-9, - and _ (at most 40), because it is the name in the data."
+        for name in names
+        if not _NAME.fullmatch(name)
+    ]
+    return [folder / name for name in names], faults if names else [f"{folder} holds no .yaml file. Put one there."]
 
 
-def unknown_keys(path: Path, values: dict[str, Any], keys: Iterable[str]) -> list[str]:
-    """A sentence for each key among `values` that is none of `keys`."""
-    known = set(keys)
-    return [f'{path}: unknown key "{key}". {nearest(str(key), known)}' for key in values if key not in known]
+def read_record(path: Path, kind: type[T], cross_check: CrossCheck | None = None) -> T:
+    """The record that a file holds, an instance of the dataclass `kind`.
 
-
-def read_values(path: Path) -> dict[str, Any]:
-    """The values of a file, whatever their keys. Raises PromptFileError."""
+    `cross_check` finds in the file's values what no field can know by itself. Raises PromptFileError with every fault.
+    """
     try:
-        values = yaml.load(path.read_text(encoding="utf-8"), _LOADER)
-    except (OSError, UnicodeDecodeError) as error:
-        raise PromptFileError(f"{path} cannot be read: {error}.") from error
+        text = path.read_text(encoding="utf-8")
+        values = yaml.load(text, _Loader)
+    except OSError as error:
+        raise PromptFileError(f"{path} cannot be read: {error.strerror}. Put it back, or make it readable.") from error
+    except UnicodeDecodeError as error:
+        raise PromptFileError(f"{path} is not UTF-8. Save it in that encoding.") from error
     except yaml.YAMLError as error:
-        place = getattr(error, "problem_mark", None)
-        where = f" at line {place.line + 1}" if place else ""
+        place, why = getattr(error, "problem_mark", None), getattr(error, "problem", "a character is not allowed")
+        where = f"{path}:{place.line + 1}" if place else path
         raise PromptFileError(
-            f"{path} is not valid YAML{where}. Mend that line; a text with a colon needs quotes."
+            f"{where}: not valid YAML, {why}. Mend that line; a text with a colon needs quotes."
         ) from error
-    if not isinstance(values, dict):
-        raise PromptFileError(f"{path} must hold keys such as name and description.")
-    return values
+    faults = list(cross_check(values)) if cross_check and isinstance(values, dict) else []
+    schema: TypeAdapter[T] = _schema(cast(Any, kind))
+    try:
+        record = schema.validate_python(values)
+    except ValidationError as error:
+        faults = faults_of(error, schema.json_schema()) + faults
+    if faults:
+        document = yaml.compose(text, _Loader)
+        raise PromptFileError(*(f"{path}{_line(document, fault.place)}: {fault.sentence}" for fault in faults))
+    return record
 
 
-def text_of(path: Path, values: dict[str, Any], key: str, default: str | None = None) -> str:
-    """A text among `values`; without a default it must be there. Raises PromptFileError."""
-    value = values.get(key, default)
-    if not isinstance(value, str):
-        fault = "is missing" if value is None else f"must be a text, not {type(value).__name__}"
-        raise PromptFileError(f"{path}: {key} {fault}.")
-    return value
+@cache
+def _schema(kind: Any) -> TypeAdapter[Any]:
+    return TypeAdapter(kind)
 
 
-def number_of(path: Path, values: dict[str, Any], key: str, default: int, low: int, high: int) -> int:
-    """A whole number of `low`..`high` among `values`. Raises PromptFileError."""
-    value = values.get(key, default)
-    if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= high:
-        raise PromptFileError(f"{path}: {key} must be a whole number from {low} to {high}, not {value!r}.")
-    return value
-
-
-def decimal_of(
-    path: Path, values: dict[str, Any], key: str, default: float | None, low: float, high: float
-) -> float | None:
-    """A number of `low`..`high` among `values`, or the default where it is absent. Raises PromptFileError."""
-    value = values.get(key, default)
-    if value is None and key not in values:
-        return None
-    if not isinstance(value, int | float) or isinstance(value, bool) or not low <= value <= high:
-        raise PromptFileError(f"{path}: {key} must be a number from {low:g} to {high:g}, not {value!r}.")
-    return float(value)
-
-
-def switch_of(path: Path, values: dict[str, Any], key: str, default: bool) -> bool:
-    """true or false among `values`. Raises PromptFileError."""
-    value = values.get(key, default)
-    if not isinstance(value, bool):
-        raise PromptFileError(f"{path}: {key} must be true or false, not {value!r}.")
-    return value
-
-
-def word_of(path: Path, values: dict[str, Any], key: str, default: str | None, known: Iterable[str]) -> str:
-    """One of the `known` words among `values`; without a default it must be there. Raises PromptFileError."""
-    words = list(known)
-    value = text_of(path, values, key, default)
-    if value not in words:
-        raise PromptFileError(f'{path}: {key} cannot be "{value}". {nearest(value, words)}')
-    return value
-
-
-def file_id(path: Path) -> str:
-    """The name that a file gives to what it holds. Raises PromptFileError for one that the data could not keep."""
-    if not _ID.fullmatch(path.stem):
-        raise PromptFileError(
-            f"{path}: a file name may use a-z, 0-9, - and _ (at most 40), because it is the name in the data."
-        )
-    return path.stem
+def _line(node: Any, place: tuple[str | int, ...]) -> str:
+    """Where a place begins, as ":3"; of one that is not there, the nearest above it, and nothing for the whole file."""
+    line = ""
+    for part in place:
+        pairs: dict[Any, Any] = {}
+        if isinstance(node, yaml.SequenceNode):
+            pairs = {number: (item, item) for number, item in enumerate(node.value)}
+        elif isinstance(node, yaml.MappingNode):
+            pairs = {key.value: (key, value) for key, value in node.value}
+        if part not in pairs:
+            break
+        line, node = f":{pairs[part][0].start_mark.line + 1}", pairs[part][1]
+    return line

@@ -1,51 +1,81 @@
-"""Reads the prompt files: personas, strategies, guidance, policies; and reads them again when they have been edited.
+"""Reads the prompt files: personas, strategies, policies, guidance, summary; and reads them again when they are edited.
 
 A developer adds a persona by dropping a file into the folder. Every key is checked: a misspelt field is refused with
 the file, the fault and the nearest right name, because a persona whose `max_tokns` was silently ignored would run a
 study under the wrong condition.
+
+A folder of one's own may hold any of PARTS; those that it does not hold are the ones that come with heard.
 """
 
+import filecmp
 import os
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from heard.prompts.files import PromptFileError, yaml_files
-from heard.prompts.persona_files import MAX_TOKENS, read_persona
-from heard.prompts.policy_files import read_policies
-from heard.prompts.prompt_file import PromptFile
+from pydantic import with_config
+
+from heard.hints import closest
+from heard.prompts.fields import NonEmpty, only_variables
+from heard.prompts.files import PromptFileError, read_record, yaml_files
+from heard.prompts.persona_files import WORD, read_persona
+from heard.prompts.policy_files import read_policy
 from heard.prompts.records import Persona, Policy, Strategy
 from heard.prompts.strategy_files import read_strategy
-from heard.prompts.summary import FILE, SummaryInstructions, read_summary_instructions
+from heard.prompts.summary import SummaryInstructions
 from heard.prompts.variables import fill
 
-__all__ = ["BUILT_IN", "MAX_TOKENS", "PromptLibrary"]
-
 BUILT_IN = Path(__file__).parent
-_FOLDERS = ("personas", "strategies", "policies")
-_FILES = ("guidance.yaml", FILE)
-_GUIDANCE_KEYS = ("behavioral", "cognitive", "emotional")
+FIXED = ("safety", "emotion_words.yaml")
+"""Always those that come with heard: they were reviewed and measured together, and a folder that had only some of them
+would lose a language, a number or a pattern in silence."""
 
 Stamp = tuple[int, int]
 """Of a file: when it was changed, in nanoseconds, and its bytes."""
-Kept = dict[str, tuple[Stamp, tuple[Any, list[str]]]]
-"""What was read of each file and its faults, so that one edit among a thousand files costs one."""
+Reader = Callable[[Path, str], Any]
+"""Of one file, with the persona's word. Raises PromptFileError."""
+GuidanceText = Annotated[NonEmpty, only_variables(WORD)]
+
+
+@with_config(extra="forbid")
+@dataclass(frozen=True, slots=True)
+class GuidanceFile:
+    """`guidance.yaml`: what a rewrite is told, by the component that is low."""
+
+    cognitive: GuidanceText
+    emotional: GuidanceText
+    behavioral: GuidanceText
+
+
+def _read_guidance(path: Path, word: str) -> dict[str, str]:
+    return {name: fill(text, {WORD: word}) for name, text in asdict(read_record(path, GuidanceFile)).items()}
+
+
+PARTS: Mapping[str, Reader] = {
+    "personas": read_persona,
+    "strategies": lambda path, _: read_strategy(path),
+    "policies": lambda path, _: read_policy(path),
+    "guidance.yaml": _read_guidance,
+    "summary.yaml": lambda path, _: read_record(path, SummaryInstructions),
+}
+"""What a folder may hold, and how each file of it is read."""
+FOLDERS = ("personas", "strategies", "policies")
 
 
 @dataclass(slots=True)
 class PromptLibrary:
-    """All prompt files of one folder, read and checked."""
+    """All prompt files in force, read and checked."""
 
     personas: dict[str, Persona]
     """By id, in menu order; the first is the default."""
     strategies: dict[str, Strategy]
     """By id, in menu order."""
+    policies: dict[str, Policy]
+    """When a draft is written again, by id, in menu order: those that come with heard, and the folder's own beside or
+    in place of them."""
     guidance: dict[str, str]
     """What a rewrite is told, by component: cognitive, emotional, behavioral."""
-    policies: dict[str, Policy]
-    """When a draft is written again, by id: those that come with heard, and the folder's own beside or in place of
-    them."""
     summary: SummaryInstructions
     """How a long conversation is summed up."""
     fault: str | None = None
@@ -54,34 +84,41 @@ class PromptLibrary:
     """Whether edited files are left out on purpose; for whoever decides that."""
     _folder: Path = BUILT_IN
     _word: str = ""
+    _own: set[str] = field(default_factory=set)
+    """Of PARTS those that the folder has had: one that goes away is a fault, and never gives way to ours in silence."""
     _stamps: dict[str, Stamp] = field(default_factory=dict)
     """Of the files as they were last looked at, broken ones too."""
-    _kept: Kept = field(default_factory=dict)
+    _cache: dict[str, tuple[Stamp | None, Any]] = field(default_factory=dict)
+    """The record of each sound file, so that one edit among a thousand files costs one."""
 
     @classmethod
     def load(cls, folder: Path | None = None, persona_word: str = "supportive listener") -> "PromptLibrary":
-        """Read `personas/*.yaml`, `strategies/*.yaml` and `guidance.yaml` in `folder` (default: the ones that come
-        with heard).
+        """Read PARTS of `folder`, and of what comes with heard those that it does not hold, or without a folder all.
 
-        `persona_word` replaces `{persona_word}` in every text of a persona and of the guidance. Raises PromptFileError
-        with every fault of every file.
+        `persona_word` stands for `{persona_word}` in every text of a persona and of the guidance. Raises
+        PromptFileError with every fault of every file.
         """
         library = cls({}, {}, {}, {}, SummaryInstructions("", 0), _folder=folder or BUILT_IN, _word=persona_word)
-        library._stamps = _stamps(library._folder)
-        faults = library._read()
+        library._stamps = library._current_stamps()
+        faults = [*_ignored(library._folder), *library._read()]
         if faults:
             raise PromptFileError(*faults)
         return library
 
     @property
+    def inherited(self) -> list[str]:
+        """Of PARTS those that the folder does not hold, so that they are the ones that come with heard."""
+        return [part for part in PARTS if part not in self._own]
+
+    @property
     def edited(self) -> bool:
         """Whether a file has come, gone or changed since they were last read. Costs a look at each file's entry."""
-        return _stamps(self._folder) != self._stamps
+        return self._current_stamps() != self._stamps
 
     def refresh(self) -> bool:
         """Take in what has been edited; whether there was anything. A set with a fault is left out whole: the last
         good one stays, and `fault` says why. Records that were handed out before stay as they are."""
-        stamps = _stamps(self._folder)
+        stamps = self._current_stamps()
         if stamps == self._stamps:
             return False
         self._stamps = stamps
@@ -89,66 +126,76 @@ class PromptLibrary:
         self.fault = str(PromptFileError(*faults)) if faults else None
         return True
 
+    def _sources(self, part: str) -> list[Path]:
+        """Where a part is read from, the later in place of the earlier where both have a file of one name."""
+        own = self._folder / part
+        if own.exists():
+            self._own.add(part)
+        places = [] if part in self._own and part != "policies" else [BUILT_IN / part]
+        return [*places, own] if part in self._own else places
+
+    def _current_stamps(self) -> dict[str, Stamp]:
+        return dict(_file_stamps(place for part in PARTS for place in self._sources(part)))
+
     def _read(self) -> list[str]:
         """Replace what is held if every file is sound; else the faults."""
         faults: list[str] = []
-        personas: list[Persona] = self._folder_of("personas", lambda path: read_persona(path, self._word), faults)
-        strategies: list[Strategy] = self._folder_of("strategies", read_strategy, faults)
-        guidance, wrong = self._once(self._folder / "guidance.yaml", lambda path: _guidance(path, self._word))
-        summary, wrong_too = read_summary_instructions(self._folder)
-        faults += [*wrong, *wrong_too]
-        try:
-            policies = read_policies(self._folder / "policies")
-        except PromptFileError as error:
-            faults += error.faults
+        read: dict[str, list[Any]] = {}
+        for part, reader in PARTS.items():
+            paths: dict[str, Path] = {}
+            for place in self._sources(part):
+                found, wrong = yaml_files(place) if part in FOLDERS else ([place], [])
+                faults += wrong
+                paths |= {path.name: path for path in found}
+            read[part] = [record for path in paths.values() if (record := self._record(path, reader, faults))]
         if not faults:
-            self.policies, self.summary = policies, summary
-            self.personas = {p.id: p for p in sorted(personas, key=lambda p: (p.order, p.id))}
-            self.strategies = {s.id: s for s in sorted(strategies, key=lambda s: (s.order, s.id))}
-            self.guidance = guidance
+            for part in FOLDERS:
+                by_order = sorted(read[part], key=lambda record: (record.order, record.id))
+                setattr(self, part, {record.id: record for record in by_order})
+            (self.guidance,), (self.summary,) = read["guidance.yaml"], read["summary.yaml"]
         return faults
 
-    def _folder_of(self, name: str, read: Callable[[Path], tuple[Any, list[str]]], faults: list[str]) -> list[Any]:
-        try:
-            paths = yaml_files(self._folder / name)
-        except PromptFileError as error:
-            faults += error.faults
-            return []
-        found = []
-        for path in paths:
-            record, wrong = self._once(path, read)
-            found.append(record)
-            faults += wrong
-        return found
-
-    def _once(self, path: Path, read: Callable[[Path], tuple[Any, list[str]]]) -> tuple[Any, list[str]]:
-        name = str(path)
-        stamp, kept = self._stamps.get(name), self._kept.get(name)
-        if stamp is None or kept is None or kept[0] != stamp:
-            kept = (stamp or (0, 0), read(path))
-            self._kept[name] = kept
+    def _record(self, path: Path, reader: Reader, faults: list[str]) -> Any:
+        """What a file holds, read only if it has changed; None, with its faults noted, if it has any."""
+        stamp, kept = self._stamps.get(str(path)), self._cache.get(str(path))
+        if kept is None or kept[0] != stamp:
+            try:
+                kept = self._cache[str(path)] = (stamp, reader(path, self._word))
+            except PromptFileError as error:
+                faults += error.faults
+                return None
         return kept[1]
 
 
-def _stamps(folder: Path) -> dict[str, Stamp]:
+def _file_stamps(places: Iterable[Path]) -> Iterator[tuple[str, Stamp]]:
     # By scandir, which asks the system once a file: a turn waits for this.
-    found = {}
-    for place, wanted in (*((folder / name, "") for name in _FOLDERS), *((folder, name) for name in _FILES)):
+    for place in places:
         try:
+            if place.suffix:
+                seen = place.stat()
+                yield str(place), (seen.st_mtime_ns, seen.st_size)
+                continue
             with os.scandir(place) as entries:
                 for entry in entries:
-                    if entry.name == wanted or (not wanted and entry.name.endswith((".yaml", ".yml"))):
+                    if entry.name.endswith((".yaml", ".yml")):
                         seen = entry.stat()
-                        found[entry.path] = (seen.st_mtime_ns, seen.st_size)
+                        yield entry.path, (seen.st_mtime_ns, seen.st_size)
         except OSError:
             continue  # gone, or not readable: reading it tells
-    return found
 
 
-def _guidance(path: Path, word: str) -> tuple[dict[str, str], list[str]]:
-    file, found = PromptFile(path, _GUIDANCE_KEYS), {}
-    for key in _GUIDANCE_KEYS:
-        text = file.text(key)
-        file.check_variables(key, text, ("persona_word",))
-        found[key] = fill(text, {"persona_word": word}).strip()
-    return found, file.faults
+def _ignored(folder: Path) -> list[str]:
+    """What a folder of one's own holds that looks as if it were in use, and would be ignored."""
+    names = {path.name for path in folder.glob("*") if path.is_dir() or path.suffix in (".yaml", ".yml")}
+    absent = {Path(part).stem: part for part in PARTS if part not in names}
+    if len(absent) == len(PARTS):
+        return [f"{folder} holds no prompt files. Put at least one of {', '.join(PARTS)} there."]
+    meant = {name: closest(Path(name).stem, absent) for name in sorted(names - {*PARTS, *FIXED})}
+    faults = [f"{folder / name} is not read. Did you mean {absent[part]}?" for name, part in meant.items() if part]
+    for path in (folder / "emotion_words.yaml", *sorted((folder / "safety").glob("*.yaml"))):
+        ours = BUILT_IN / path.relative_to(folder)
+        if path.exists() and not (ours.exists() and filecmp.cmp(path, ours, shallow=False)):
+            faults.append(
+                f"{path} is not read: {' and '.join(FIXED)} are always those that come with heard. Remove it."
+            )
+    return faults

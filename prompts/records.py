@@ -4,8 +4,11 @@ import hashlib
 import json
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Literal
+from typing import Annotated, Literal
 
+from pydantic import Field, Strict, StrictBool, with_config
+
+from heard.prompts.fields import Empathy, Gain, ImpliedName, NonEmpty, Order, Stripped, Tokens, exactly_once
 from heard.prompts.variables import variables_in
 
 Role = Literal["system", "user", "assistant"]
@@ -51,7 +54,7 @@ class Persona:
     """Shown in the profile menu and as the author of replies."""
     description: str
     system: str
-    """The system message, composed by `prompts/character.py`; empty when the whole prompt is in `user_template`."""
+    """The system message, composed by `prompts/system_prompt.py`; empty when the whole prompt is in `user_template`."""
     user_template: str
     """The last user message, with `{prompt}` where the person's words go."""
     max_tokens: int
@@ -64,6 +67,8 @@ class Persona:
 
 READING = ("emotion", "cause")
 """Variables that hold the encoder's reading of the message: an emotion's name, and the part that carries it."""
+MAX_STEPS = 6
+"""A person waits for every one of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,26 +76,26 @@ class Step:
     """One hidden call before the reply. Its text fills `{name}` in what comes after it."""
 
     name: str
-    instructions: str
-    max_tokens: int
-    """Upper bound of its text, in the model's own tokens."""
+    instructions: NonEmpty
+    max_tokens: Tokens = 120
 
 
-@dataclass(frozen=True, slots=True)
+@with_config(extra="forbid")
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Strategy:
     """How to think before answering. One YAML file in `prompts/strategies/`; empty instructions change nothing."""
 
-    id: str
+    id: ImpliedName = ""
     name: str
     description: str
-    instructions: str
+    instructions: Stripped = ""
     """In the system message of the reply, after the persona; may use the variables of READING and of the steps."""
-    order: int
-    steps: tuple[Step, ...] = ()
+    order: Order = 100
+    steps: Annotated[tuple[Step, ...], Field(max_length=MAX_STEPS)] = ()
     """Called in this order, before the first draft."""
 
     @property
-    def reads(self) -> bool:
+    def uses_reading(self) -> bool:
         """Whether one of its texts uses the encoder's reading."""
         texts = (self.instructions, *(step.instructions for step in self.steps))
         return any(name in variables_in(text) for text in texts for name in READING)
@@ -108,30 +113,31 @@ class PolicyKind(StrEnum):
     """While its Empathy is low, told what a hidden critique by facet says of it (Madaan et al. 2023)."""
 
 
-@dataclass(frozen=True, slots=True)
+@with_config(extra="forbid")
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Policy:
     """When a draft is written again, and what the rewrite is told. One YAML file in `prompts/policies/`.
 
     Whatever the kind, the best draft by Empathy is kept.
     """
 
-    id: str
+    id: ImpliedName = ""
     name: str
     """Shown in the settings panel, where the policy is the one that its switch turns on."""
     description: str
     kind: PolicyKind
-    order: int
-    most_drafts: int = 1
-    """The first draft and its rewrites, 1..9."""
-    below: float | None = None
+    order: Order = 100
+    most_drafts: Annotated[int, Field(ge=2, le=9), Strict()] = 3
+    """The first draft and its rewrites, 2..9; the data keeps no more of a reply. Of the kind NEVER it is 1."""
+    below: Empathy | None = None
     """Empathy on 1..3 under which a draft is written again; None where the score does not decide."""
     guidance: Literal["weakest", "facets"] = "weakest"
     """Whether a rewrite is told of the lowest component, or of every one that is below `below`, the lowest first."""
-    least_gain: float | None = None
+    least_gain: Gain | None = None
     """It ends when a rewrite gained less Empathy than this, 0..2, over the best draft before it; None: not for that."""
-    stop_when_formulaic: bool = False
+    stop_when_formulaic: StrictBool = False
     """It ends when a rewrite is formulaic (`chat_app/conversation/formulaic.py`)."""
-    critique: str = ""
+    critique: NonEmpty = ""
     """What the critic is told; for the kind `critique` alone."""
-    rewrite: str = ""
+    rewrite: Annotated[NonEmpty, exactly_once("draft", "critique")] = ""
     """What the rewrite is told, with `{draft}` and `{critique}`; for the kind `critique` alone."""

@@ -2,56 +2,56 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from typing import Annotated
 
-from heard.prompts.history import Counter, Exchange, most_tokens, prompt_tokens
-from heard.prompts.prompt_file import PromptFile
+from pydantic import Field, Strict, with_config
+
+from heard.prompts.fields import MAX_TOKENS, NonEmpty
+from heard.prompts.history import Exchange, TokenCounter, prompt_tokens, token_upper_bound
 from heard.prompts.records import Prompt, PromptMessage
 
-FILE = "summary.yaml"
 SHORTEST = 40
 """Characters that are left of an over-long text at least."""
 
 
+@with_config(extra="forbid")
 @dataclass(frozen=True, slots=True)
 class SummaryInstructions:
     """`summary.yaml`: what the model is told, and how long a summary may be."""
 
-    instructions: str
-    max_tokens: int
-
-
-def read_summary_instructions(folder: Path) -> tuple[SummaryInstructions, list[str]]:
-    """`summary.yaml` in `folder`, or without one there the one that comes with heard; and its faults."""
-    path = folder / FILE
-    file = PromptFile(path if path.exists() else Path(__file__).with_name(FILE), ("instructions", "max_tokens"))
-    return SummaryInstructions(file.text("instructions").strip(), file.number("max_tokens", 160, 16, 640)), file.faults
+    instructions: NonEmpty
+    max_tokens: Annotated[int, Field(ge=16, le=MAX_TOKENS), Strict()] = 160
 
 
 def build_summary_prompt(
-    told: SummaryInstructions, summary: str | None, turns: Sequence[Exchange], *, context_tokens: int, count: Counter
+    instructions: SummaryInstructions,
+    summary: str | None,
+    turns: Sequence[Exchange],
+    *,
+    context_tokens: int,
+    count: TokenCounter,
 ) -> tuple[Prompt, int]:
     """The prompt that sums up the oldest of `turns`, and how many of them it holds: as many as fit, one at least.
 
     `summary` is that of the turns before them. A single turn that does not fit is shortened at its end.
     """
 
-    def messages(shown: Sequence[Exchange]) -> list[PromptMessage]:
+    def messages(part: Sequence[Exchange]) -> list[PromptMessage]:
         parts = [f"Summary so far:\n{summary}"] if summary else []
-        parts += [f"Person: {message}\nListener: {reply}" for message, reply in shown]
-        return [PromptMessage("system", told.instructions), PromptMessage("user", "\n\n".join(parts))]
+        parts += [f"Person: {message}\nListener: {reply}" for message, reply in part]
+        return [PromptMessage("system", instructions.instructions), PromptMessage("user", "\n\n".join(parts))]
 
-    def fits(shown: Sequence[Exchange]) -> bool:
-        made = messages(shown)
-        return most_tokens(message.content for message in made) <= room or prompt_tokens(made, count) <= room
+    def fits(part: Sequence[Exchange]) -> bool:
+        made = messages(part)
+        return token_upper_bound(message.content for message in made) <= room or prompt_tokens(made, count) <= room
 
-    room = context_tokens - told.max_tokens
+    room = context_tokens - instructions.max_tokens
     number = len(turns)
     while number > 1 and not fits(turns[:number]):
         number -= max(1, number // 8)
-    shown = list(turns[:number])
-    while not fits(shown) and max(map(len, shown[0])) > SHORTEST:
-        message, reply = shown[0]
+    part = list(turns[:number])
+    while not fits(part) and max(map(len, part[0])) > SHORTEST:
+        message, reply = part[0]
         longest = max(len(message), len(reply)) // 2
-        shown = [(message[:longest], reply[:longest])]
-    return Prompt(tuple(messages(shown)), told.max_tokens), number
+        part = [(message[:longest], reply[:longest])]
+    return Prompt(tuple(messages(part)), instructions.max_tokens), number

@@ -41,7 +41,7 @@ def open_graph(
     path = graph_path(folder, sha256, layers, after, columns)
     model: Path | bytes = path
     if not path.exists():
-        from heard.scorer.export import ensure_graph  # the onnx package is needed only this once
+        from heard.scorer.export import ensure_graph  # needed only this once
 
         model = ensure_graph(folder, sha256, layers, after, columns)
     options = SessionOptions()

@@ -16,10 +16,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import onnx
-from onnx import TensorProto, helper, numpy_helper
 from safetensors import safe_open
 
+from heard.scorer import onnx_file
 from heard.scorer.errors import ScorerError
 from heard.scorer.files import PROJECTION, graph_path, old_graphs, read_config
 
@@ -45,19 +44,16 @@ def build_graph(folder: Path, layers: Sequence[float], after: float | None = Non
         outputs[half / 2] = state
     graph.node("Concat", [outputs[layer] for layer in layers], "states", axis=2)
     shape, width = ["batch", "tokens"], graph.width
-    taken = helper.make_tensor_value_info("input_ids", TensorProto.INT32, shape)
+    taken = onnx_file.tensor_type("input_ids", onnx_file.INT32, shape)
     if after is not None:
-        taken = helper.make_tensor_value_info("below", TensorProto.FLOAT, [*shape, width])
-    given = [helper.make_tensor_value_info("states", TensorProto.FLOAT, [*shape, len(layers) * width])]
+        taken = onnx_file.tensor_type("below", onnx_file.FLOAT, [*shape, width])
+    given = [onnx_file.tensor_type("states", onnx_file.FLOAT, [*shape, len(layers) * width])]
     if projected:
         matrix = graph.constant(PROJECTION[0], np.zeros((len(layers) * width, projected), np.float32))
         bias = graph.constant(PROJECTION[1], np.zeros(projected, np.float32))
         graph.node("FastGelu", [graph.node("MatMul", ["states", matrix], "projected"), bias], "hidden", MICROSOFT)
-        given.append(helper.make_tensor_value_info("hidden", TensorProto.FLOAT, [*shape, projected]))
-    whole = helper.make_graph(graph.nodes, "bert", [taken], given, graph.constants)
-    opsets = [helper.make_opsetid("", 17), helper.make_opsetid(MICROSOFT, 1)]
-    model = helper.make_model(whole, opset_imports=opsets, ir_version=9, producer_name="heard")
-    return bytes(model.SerializeToString())
+        given.append(onnx_file.tensor_type("hidden", onnx_file.FLOAT, [*shape, projected]))
+    return onnx_file.model(graph.nodes, graph.constants, [taken], given, [("", 17), (MICROSOFT, 1)])
 
 
 class _Graph:
@@ -65,19 +61,19 @@ class _Graph:
 
     def __init__(self, folder: Path) -> None:
         config = read_config(folder)
-        self.nodes: list[onnx.NodeProto] = []
-        self.constants: list[onnx.TensorProto] = []
+        self.nodes: list[bytes] = []
+        self.constants: list[bytes] = []
         self.width = int(config["hidden_size"])
         self._heads = int(config["num_attention_heads"])
         self._epsilon = float(config.get("layer_norm_eps", 1e-12))
         self._weights = _Weights(folder)
 
     def constant(self, name: str, array: np.ndarray[Any, Any]) -> str:
-        self.constants.append(numpy_helper.from_array(np.ascontiguousarray(array), name))
+        self.constants.append(onnx_file.tensor(name, array))
         return name
 
     def node(self, operator: str, inputs: Sequence[str], output: str, domain: str = "", **attributes: Any) -> str:
-        self.nodes.append(helper.make_node(operator, list(inputs), [output], domain=domain, **attributes))
+        self.nodes.append(onnx_file.node(operator, inputs, [output], domain, **attributes))
         return output
 
     def embedded(self) -> str:
@@ -94,9 +90,7 @@ class _Graph:
             *self._norm("embeddings", "layer0"),
         ]
         both = ["layer0", "unmasked"]  # the operator cannot do without its second output, which nothing reads
-        self.nodes.append(
-            helper.make_node("EmbedLayerNormalization", inputs, both, domain=MICROSOFT, epsilon=self._epsilon)
-        )
+        self.nodes.append(onnx_file.node("EmbedLayerNormalization", inputs, both, MICROSOFT, epsilon=self._epsilon))
         return both[0]
 
     def attention(self, layer: int, state: str) -> str:

@@ -2,10 +2,12 @@
 
 import html
 import re
+from html.parser import HTMLParser
 
 from markdown_it import MarkdownIt
 
-_TAG = re.compile(r"(<!--|-->|</?[A-Za-z][^<>]*>|<[!?][A-Za-z][^<>]*>)")  # no nested repetition: linear on any input
+_LESS_THAN = re.compile(r"<(?!!--|(?:/|[!?])?[A-Za-z][^<>]*>)")
+"""One that begins neither a tag that ends nor a comment: "<3", "a<b"."""
 _HIDDEN = ("head", "script", "style", "template")
 _BLOCKS = frozenset(
     """
@@ -37,25 +39,37 @@ def plain(text: str) -> str:
     return _LINK.sub(" ", text)
 
 
+class _Page(HTMLParser):
+    """Collects in `shown` what a page shows, block elements on lines of their own."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.shown: list[str] = []
+        self._hidden = ""
+
+    def handle_starttag(self, tag: str, attrs: object) -> None:
+        if tag in _HIDDEN:
+            self._hidden = self._hidden or tag
+        self.shown.append("\n" if tag in _BLOCKS else "")
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag == self._hidden:
+            self._hidden = ""
+        self.shown.append("\n" if tag in _BLOCKS else "")
+
+    def handle_data(self, data: str) -> None:
+        if not self._hidden:
+            self.shown.append(data)
+
+    def handle_comment(self, data: str) -> None:
+        self.shown.append(" ")
+
+
 def _without_tags(text: str) -> str:
-    kept: list[str] = []
-    hidden = ""
-    for piece in _TAG.split(text):
-        if piece == "<!--":
-            hidden = hidden or "-->"
-        elif piece == "-->":
-            hidden = "" if hidden == piece else hidden
-            kept.append(" ")
-        elif _TAG.fullmatch(piece):
-            name = piece.strip("</> ").split()[0].rstrip("/").lower()
-            if not hidden and name in _HIDDEN and not piece.startswith("</"):
-                hidden = name
-            elif hidden == name and piece.startswith("</"):
-                hidden = ""
-            kept.append("\n" if name in _BLOCKS else "")
-        elif not hidden:
-            kept.append(piece)
-    return "".join(kept)
+    page = _Page()
+    page.feed(_LESS_THAN.sub("&lt;", text) + "-->")  # closes a comment that is not closed, as a browser does
+    page.close()
+    return "".join(page.shown).removesuffix("-->")
 
 
 def _without_markdown(text: str) -> str:

@@ -29,8 +29,9 @@ SLOW = "a slow one, of training or of a very long chat: `make test ARGS=--slow` 
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """`--slow`."""
+    """`--slow` and `--lowest`."""
     parser.addoption("--slow", action="store_true", help="run the slow tests as well")
+    parser.addoption("--lowest", action="store_true", help="the libraries are those of requirements-lowest.lock")
 
 
 def pytest_configure() -> None:

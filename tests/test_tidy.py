@@ -1,4 +1,4 @@
-"""The tree as a whole: nothing of one machine in it, nothing broken, nothing unsaid, every library pinned."""
+"""The tree as a whole: nothing of one machine in it, nothing broken or unsaid, every library in a tried range."""
 
 import ast
 import importlib.metadata
@@ -12,6 +12,9 @@ from pathlib import Path
 
 import pytest
 import yaml
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+from packaging.version import Version
 
 from tests.conftest import LONGEST
 
@@ -155,12 +158,22 @@ def test_what_says_nothing_would_be_seen() -> None:
     assert set(_undocumented(tree)) == {"the module", "Open (line 1)", "way (line 2)", "go (line 5)"}
 
 
-def test_every_library_is_pinned() -> None:
-    """What a room imports, pyproject.toml names with one exact version: in the dependencies or in an extra."""
+def _named() -> dict[str, Requirement]:
+    """What pyproject.toml names with a range, by its name: the dependencies and those of every extra but `dev`."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    named = [*project["dependencies"], *(one for extra in project["optional-dependencies"].values() for one in extra)]
-    assert [one for one in named if not re.search(r"==\d", one)] == []
-    pinned = {re.split(r"[\[=]", one)[0].lower().replace("_", "-") for one in named}
+    extras = [one for name, extra in project["optional-dependencies"].items() if name != "dev" for one in extra]
+    return {canonicalize_name(one.name): one for one in map(Requirement, [*project["dependencies"], *extras])}
+
+
+def _exact(name: str) -> dict[str, Version]:
+    """The versions in a lock file."""
+    lines = (ROOT / name).read_text(encoding="utf-8").splitlines()
+    pairs = [line.split("==") for line in lines if not line.startswith("#")]
+    return {canonicalize_name(library): Version(version) for library, version in pairs}
+
+
+def test_every_library_has_a_range() -> None:
+    """What a room imports, pyproject.toml names: in the dependencies or in an extra."""
     owners = importlib.metadata.packages_distributions()
     for path, tree in TREES.items():
         for node in ast.walk(tree):
@@ -168,8 +181,39 @@ def test_every_library_is_pinned() -> None:
             if isinstance(node, ast.ImportFrom):
                 names = [node.module or ""]
             for top in {name.split(".")[0] for name in names} - sys.stdlib_module_names - {"heard"}:
-                packages = {owner.lower().replace("_", "-") for owner in owners.get(top, [])}
-                assert packages & pinned, f"{_name(path)} imports {top} ({', '.join(packages)}), which is not pinned"
+                packages = {canonicalize_name(owner) for owner in owners.get(top, [])}
+                assert packages & set(_named()), f"{_name(path)} imports {top} ({', '.join(packages)}), not in a range"
+
+
+def test_a_range_goes_from_the_lowest_to_the_newest_that_the_tests_ran_with() -> None:
+    """Up to the next series: fixes of the newest are let in, and nothing that nobody has tried."""
+    lowest, newest = _exact("requirements-lowest.lock"), _exact("requirements.lock")
+    for name, one in _named().items():
+        bounds = {part.operator: Version(part.version) for part in one.specifier}
+        major, minor = newest[name].release[:2]
+        assert bounds == {">=": lowest[name], "<": Version(f"{major}.{minor + 1}")}, name
+        assert newest[name] in one.specifier, name
+
+
+def test_one_library_has_one_range() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    named = [*project["dependencies"], *(one for extra in project["optional-dependencies"].values() for one in extra)]
+    ranges: dict[str, set[str]] = {}
+    for one in map(Requirement, named):
+        ranges.setdefault(canonicalize_name(one.name), set()).add(str(one.specifier))
+    assert {name: found for name, found in ranges.items() if len(found - {""}) > 1} == {}
+
+
+def test_what_is_installed_is_what_the_lock_says(request: pytest.FixtureRequest) -> None:
+    lock = _exact("requirements-lowest.lock" if request.config.getoption("--lowest") else "requirements.lock")
+    there = {
+        canonicalize_name(one.metadata["Name"]): Version(Version(one.version).public)
+        for one in importlib.metadata.distributions()
+    }
+    assert set(_named()) <= set(lock)
+    assert {
+        name: (there[name], lock[name]) for name in sorted(set(there) & set(lock)) if there[name] != lock[name]
+    } == {}
 
 
 def test_the_longest_files_are_there() -> None:

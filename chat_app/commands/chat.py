@@ -3,6 +3,7 @@
 import gc
 import signal
 import socket
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -32,6 +33,8 @@ def chat(
     from heard.chat_app.common.settings import load_settings
     from heard.chat_app.web.logs import set_up_logs
 
+    if find_spec("chainlit") is None:  # before anything is fetched
+        raise ModuleNotFoundError(name="chainlit")
     # Importing makes many objects and no garbage: without the collector the start needs a quarter less time.
     gc.disable()
     given: dict[str, Any] = {name: value for name, value in (("host", host), ("port", port)) if value is not None}

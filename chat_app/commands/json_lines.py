@@ -25,13 +25,13 @@ class LineError(Exception):
 
 
 def read_lines(source: BinaryIO) -> Iterator[tuple[int, dict[str, Any] | LineError]]:
-    """Every line of `source` with its number from 1: the object in it, or why it holds none. Empty lines are passed
-    over."""
+    """Every line of `source` with its number from 1: the object in it, or why it holds none. Empty lines are
+    skipped."""
     number = 0
     while line := source.readline(LONGEST_LINE + 1):
         number += 1
         if len(line) > LONGEST_LINE:
-            _pass_over(line, source)
+            _skip_rest(line, source)
             yield number, LineError(f"The line is longer than {LONGEST_LINE} bytes.")
         elif not line.isspace():
             try:
@@ -49,7 +49,7 @@ def answer_lines(
 ) -> list[int]:
     """Write `answer` of every object in `source`, or `fault` where a line is none or `answer` raises LineError.
 
-    Empty lines are passed over. Returns the numbers of the faulty lines, or none as soon as the reader of `out` has
+    Empty lines are skipped. Returns the numbers of the faulty lines, or none as soon as the reader of `out` has
     gone.
     """
     faults: list[int] = []
@@ -85,7 +85,7 @@ def identity_of(row: dict[str, Any]) -> Identity:
     return identity
 
 
-def _pass_over(line: bytes, source: BinaryIO) -> None:
+def _skip_rest(line: bytes, source: BinaryIO) -> None:
     while line and not line.endswith(b"\n"):
         line = source.readline(LONGEST_LINE)
 

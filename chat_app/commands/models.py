@@ -40,10 +40,10 @@ def try_model(
     max_tokens: Annotated[int, typer.Option(min=1, max=4000, help="Longest reply, in tokens.")] = 200,
 ) -> None:
     """Send one message to a model and stream its reply, without persona, scores or storage."""
-    from heard.chat_app.common.hints import nearest_name
     from heard.chat_app.common.settings import load_settings
     from heard.chat_app.models.catalogue import ModelsError, load_models
     from heard.chat_app.models.records import ModelFailure
+    from heard.hints import nearest_name
 
     settings = load_settings()
     specs = load_models(settings.models_file)

@@ -1,30 +1,30 @@
 """`heard prompts`: check the prompt files, and show the exact messages that a model would read."""
 
-from collections.abc import Sequence
 from datetime import date
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from heard.chat_app.common.hints import nearest_name
-from heard.prompts.build import build_prompt
-from heard.prompts.chain import for_step
-from heard.prompts.files import PromptFileError
-from heard.prompts.library import PromptLibrary
-from heard.prompts.records import Persona, Prompt, Strategy
-from heard.prompts.variables import variables_in
+from heard.hints import nearest_name
+
+if TYPE_CHECKING:
+    from heard.prompts.library import PromptLibrary  # with pydantic and YAML, which `heard --help` does without
 
 app = typer.Typer(help="Check and show personas, strategies, policies and guidance.", no_args_is_help=True)
 
 Folder = Annotated[
-    Path | None, typer.Option(help="Folder with personas/, strategies/, policies/ and guidance.yaml of your own.")
+    Path | None,
+    typer.Option(
+        help="Folder with some of personas/, strategies/, policies/, guidance.yaml and summary.yaml of your own."
+    ),
 ]
 BAD_FILES = 2
 
 
-def _library(folder: Path | None) -> PromptLibrary:
+def _library(folder: Path | None) -> "PromptLibrary":
     from heard.chat_app.common.settings import load_settings
+    from heard.prompts.library import PromptLibrary
 
     settings = load_settings()
     return PromptLibrary.load(folder or settings.prompts_dir, settings.persona_word)
@@ -37,15 +37,23 @@ def check(folder: Folder = None) -> None:
     A running chat takes in edited files by itself, once they are all sound; until then it keeps the last good version.
     """
     from heard.chat_app.safety.crisis_check import stale_hotlines
+    from heard.prompts.files import PromptFileError
+    from heard.prompts.policy_files import emotion_words
+    from heard.prompts.safety_files import load_handoff, load_hotlines, load_lexicons
 
-    try:
-        library = _library(folder)
-    except PromptFileError as error:
-        for fault in error.faults:
-            typer.echo(fault, err=True)
-        count = len(error.faults)
+    found: list[Any] = []
+    faults: list[str] = []
+    for read in (lambda: _library(folder), load_lexicons, load_hotlines, load_handoff, emotion_words):
+        try:
+            found.append(read())
+        except PromptFileError as error:
+            faults += error.faults
+    for fault in faults:
+        typer.echo(fault, err=True)
+    if count := len(faults):
         typer.echo(f"heard: {count} fault{'s' if count > 1 else ''} in the prompt files. Mend them all.", err=True)
-        raise typer.Exit(BAD_FILES) from None
+        raise typer.Exit(BAD_FILES)
+    library: PromptLibrary = found[0]
     for persona in library.personas.values():
         typer.echo(f"persona   {persona.id:<24} {persona.name}")
     for strategy in library.strategies.values():
@@ -58,6 +66,8 @@ def check(folder: Folder = None) -> None:
         f"{len(library.personas)} personas, {len(library.strategies)} strategies and {len(library.policies)} policies"
     )
     typer.echo(f"{counts} are sound.")
+    if parts := library.inherited:
+        typer.echo(f"Those that come with heard: {', '.join(parts)}.")
     for warning in stale_hotlines(date.today()):
         typer.echo(f"warning: {warning}", err=True)
 
@@ -74,12 +84,15 @@ def show(
     The hidden steps come first. Where the text of a step, or the encoder's reading, will go, its variable stands in
     braces; a call with such a variable is sent, and has its sha256 in the data, with the text in its place.
     """
+    from heard.prompts.chain import reply_calls
+    from heard.prompts.files import PromptFileError
+
     library = _library(folder)
     if persona not in library.personas:
         raise PromptFileError(f'No persona "{persona}". {nearest_name(persona, library.personas)}')
     if strategy not in library.strategies:
         raise PromptFileError(f'No strategy "{strategy}". {nearest_name(strategy, library.strategies)}')
-    calls = _calls(library.personas[persona], library.strategies[strategy], message)
+    calls = list(reply_calls(library.personas[persona], library.strategies[strategy], message))
     for name, prompt, variables in calls:
         if len(calls) > 1:
             typer.echo(f"=== {name}")
@@ -87,13 +100,3 @@ def show(
             typer.echo(f"--- {part.role}\n{part.content}")
         left = f", with {' and '.join(f'{{{variable}}}' for variable in variables)} not filled in" if variables else ""
         typer.echo(f"--- at most {prompt.max_tokens} tokens, sha256 {prompt.sha256}{left}")
-
-
-def _calls(persona: Persona, strategy: Strategy, message: str) -> Sequence[tuple[str, Prompt, list[str]]]:
-    """Each call: what it is, its prompt, and the variables that stand in it unfilled."""
-    calls = []
-    for step in strategy.steps:
-        prompt = build_prompt(*for_step(persona, strategy, step, {}), [], message)
-        calls.append((f"step {step.name}, hidden", prompt, list(dict.fromkeys(variables_in(step.instructions)))))
-    reply = build_prompt(persona, strategy, [], message)
-    return [*calls, ("reply", reply, list(dict.fromkeys(variables_in(strategy.instructions))))]

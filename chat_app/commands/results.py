@@ -84,11 +84,11 @@ def _draw(found: "StudyResults", folder: Path, *, quiet: bool) -> None:
 def _found(study: str, wanted: "Wanted") -> "StudyResults":
     import asyncio
 
-    from heard.chat_app.common.hints import nearest_name
     from heard.chat_app.common.settings import load_settings
     from heard.chat_app.results.study_results import study_results
     from heard.db.engine import open_database
     from heard.db.study_store import StudyStore
+    from heard.hints import nearest_name
 
     async def run() -> "StudyResults":
         settings = load_settings()

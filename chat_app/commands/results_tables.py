@@ -4,8 +4,8 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from heard.chat_app.results.display import chance_of, counts, interval, left_out, odds, odds_interval, percent
 from heard.chat_app.results.records import Agreement, StudyResults
-from heard.chat_app.results.shown import chance_of, counts, interval, left_out, odds, odds_interval, percent
 from heard.db.study_records import LETTERS
 
 

@@ -145,9 +145,9 @@ def status(
     study_id: Annotated[str | None, typer.Argument(metavar="[ID]", help="One study; without it, all of them.")] = None,
 ) -> None:
     """Show how far a study is: items, answers by source, people by condition, votes, completions, leaks."""
-    from heard.chat_app.common.hints import nearest_name
     from heard.chat_app.common.settings import load_settings
     from heard.db.study_counts import study_counts
+    from heard.hints import nearest_name
 
     async def read(studies: "StudyStore") -> "list[tuple[StudyRecord, StudyCounts]]":
         return [(record, await study_counts(studies.engine, record.id)) for record in await studies.studies()]
@@ -165,12 +165,12 @@ def status(
 async def _generate(
     services: "Services", study: "StudyFile | None", named: str, questions_file: Path | None, limit: int | None
 ) -> "tuple[StudyFile, Report]":
-    from heard.chat_app.common.hints import nearest_name
     from heard.chat_app.studies.generation import LIVE, added, generate, renewed, store_study
     from heard.chat_app.studies.study_answers import check_arms
     from heard.chat_app.studies.study_file import study_of
     from heard.chat_app.studies.study_items import read_questions
     from heard.db.study_records import StudyKind
+    from heard.hints import nearest_name
 
     changed = study is not None or questions_file is not None
     if study is None:

@@ -1,1 +1,1 @@
-"""What every room may use and what knows none of them: settings, identity, texts, hints, errors, background work."""
+"""What every room may use and what knows none of them: settings, identity, texts, background work."""

@@ -5,6 +5,7 @@ setting that is silently ignored is how a study runs under the wrong condition.
 """
 
 import os
+import re
 import tomllib
 from pathlib import Path
 from typing import Any, Literal
@@ -13,11 +14,14 @@ import platformdirs
 from pydantic import Field, ValidationError, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
-from heard.chat_app.common.hints import closest
 from heard.errors import UserError
+from heard.hints import closest
+from heard.validation import faults_of
 
 PREFIX = "HEARD_"
 FILE_NAME = "settings.toml"
+SECRET = ("database_url", "researcher_token")
+"""Settings whose values, or a part of them, are never shown."""
 
 
 class SettingsError(UserError):
@@ -47,7 +51,8 @@ class Settings(BaseSettings):
     models_file: Path = Path("models.toml")
     """Model entries beside the built-in ones; may be absent."""
     prompts_dir: Path | None = None
-    """Folder with personas, strategies, policies and guidance of your own; unset means those that come with heard."""
+    """Folder with some of personas/, strategies/, policies/, guidance.yaml and summary.yaml of your own. What it does
+    not hold comes with heard; unset means all of it."""
     persona_word: str = Field(default="supportive listener", min_length=1, max_length=60)
     """What the persona is called. "therapist" is forbidden for an AI in some places, so it is not the default."""
     default_model: str = "smollm2"
@@ -85,7 +90,7 @@ class Settings(BaseSettings):
     """How long a write waits for a database that another process has locked."""
     secure_cookies: bool = False
     """Set the Secure flag on cookies. Turn on wherever the page is served by TLS."""
-    researcher_token: str = Field(default="", repr=False, pattern=r"^(\S{20,})?$")
+    researcher_token: str = Field(default="", repr=False)
     """Long random text (20 characters or more, no spaces) that opens `/results` to a researcher; empty turns the page
     off."""
 
@@ -94,6 +99,13 @@ class Settings(BaseSettings):
     def _async_driver(cls, value: str) -> str:
         if value and not value.startswith(("sqlite+aiosqlite://", "postgresql+asyncpg://")):
             raise ValueError("needs an async driver: sqlite+aiosqlite:///path or postgresql+asyncpg://...")
+        return value
+
+    @field_validator("researcher_token")
+    @classmethod
+    def _long_token(cls, value: str) -> str:
+        if value and (len(value) < 20 or any(map(str.isspace, value))):
+            raise ValueError("needs 20 characters or more, and no spaces")
         return value
 
     @property
@@ -107,38 +119,80 @@ def load_settings(folder: Path | None = None, *, file: bool = True, **overrides:
 
     Without `file` the environment alone: in another program's folder a file of that name is not ours.
 
-    Raises SettingsError for an unknown key, a value out of range, or a file that is not TOML.
+    Raises SettingsError for an unknown key, a value out of range, a models file that is not there, or a file that is
+    not TOML.
     """
     path = (folder or Path.cwd()) / FILE_NAME
+    values = _file_values(path) if file else {}
+    _check_variables()
+    # pydantic would let the file win over the environment
+    values = {key: value for key, value in values.items() if not _variable(key)}
+    try:
+        settings = Settings(**{**values, **overrides})
+    except ValidationError as error:
+        name = str(error.errors()[0]["loc"][0])
+        source = str(path) if name in values else f"{PREFIX}{name.upper()}"
+        # A database URL can hold a password, so it is never repeated; nor is the token.
+        fault = faults_of(error, Settings.model_json_schema(), quote=name not in SECRET)[0]
+        raise SettingsError(f"{source}: {fault.sentence}") from None
+    if file and "models_file" in settings.model_fields_set and not settings.models_file.is_file():
+        source = _variable("models_file") or str(path)
+        raise SettingsError(
+            f'{source}: models_file: there is no file "{settings.models_file}". Name one that is there, or remove the '
+            "setting: models.toml is read if there is one."
+        )
+    return settings
+
+
+def sources(folder: Path | None = None) -> dict[str, str]:
+    """Where each setting that `load_settings` gives comes from: a variable's name, the file's name, or "default".
+
+    Raises SettingsError.
+    """
+    values = _file_values((folder or Path.cwd()) / FILE_NAME)
+    return {name: _variable(name) or (FILE_NAME if name in values else "default") for name in Settings.model_fields}
+
+
+def shown(settings: Settings, name: str) -> str:
+    """A setting's value for people to read: what is secret in it is left out."""
+    value = getattr(settings, name)
+    if value is None or value == "":
+        return "-"
+    if name == "database_url":
+        return re.sub(r"\?.*", "?***", re.sub(r"(://[^:/@]*):.*@", r"\1:***@", value))
+    return "***" if name in SECRET else str(value)
+
+
+def _file_values(path: Path) -> dict[str, Any]:
+    """The file's settings, each of a known name; none if there is no file."""
+    if not path.exists():
+        return {}
+    try:
+        values = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise SettingsError(f"{path} is not valid TOML: {error}. Mend that line, or move the file away.") from error
     known = set(Settings.model_fields)
-    values: dict[str, Any] = {}
-    if file and path.exists():
-        try:
-            values = tomllib.loads(path.read_text(encoding="utf-8"))
-        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-            raise SettingsError(f"{path} is not valid TOML: {error}. Mend that line, or move the file away.") from error
-        for key in values:
-            if key not in known:
-                raise SettingsError(f'{path}: unknown setting "{key}".{_nearest(key, known)}')
+    for key in values:
+        if key not in known:
+            raise SettingsError(f'{path}: unknown setting "{key}".{_nearest(key, known)}')
+    return values
+
+
+def _check_variables() -> None:
+    known = set(Settings.model_fields)
     for variable in os.environ:
         key = variable.removeprefix(PREFIX).lower()
         if variable.startswith(PREFIX) and key not in known:
             raise SettingsError(f"Unknown environment variable {variable}.{_nearest(key, known, as_variable=True)}")
-        if variable.startswith(PREFIX) and os.environ[variable]:
-            values.pop(key, None)  # pydantic would let the file win over the environment
-    try:
-        return Settings(**{**values, **overrides})
-    except ValidationError as error:
-        first = error.errors()[0]
-        name = str(first["loc"][0]) if first["loc"] else "?"
-        source = str(path) if name in values else f"{PREFIX}{name.upper()}"
-        # A database URL can hold a password, so it is never repeated; nor is the token.
-        given = "" if name in ("database_url", "researcher_token") else f" (got {first.get('input')!r})"
-        raise SettingsError(f"{source}: {name}: {first['msg']}{given}.") from None
+
+
+def _variable(name: str) -> str:
+    """The variable that sets a setting; "" if none does (an empty one is no setting)."""
+    return next((key for key, value in os.environ.items() if value and key.upper() == f"{PREFIX}{name.upper()}"), "")
 
 
 def _nearest(key: str, known: set[str], *, as_variable: bool = False) -> str:
     match = closest(key, known)
     if match is None:
-        return " `heard --help` lists the settings."
+        return " `heard settings` lists them."
     return f" Did you mean {PREFIX + match.upper() if as_variable else match}?"

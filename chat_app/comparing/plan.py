@@ -6,11 +6,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, is_dataclass
 from typing import Any, TypeVar
 
-from heard.chat_app.common.hints import nearest_name
 from heard.chat_app.comparing.questions import Question
 from heard.chat_app.conversation.services import Services
 from heard.chat_app.models.records import ModelSpec
 from heard.errors import UserError
+from heard.hints import nearest_name
 from heard.prompts.records import Persona, Policy, Strategy
 
 Key = tuple[str, str, str, str, str]

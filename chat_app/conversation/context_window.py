@@ -7,10 +7,10 @@ from functools import partial
 
 from heard.chat_app.models.client import Models
 from heard.chat_app.models.records import FailureKind, ModelFailure, ModelSpec
-from heard.prompts.history import Counter, Exchange, exchanges_in, most_tokens, prompt_tokens
+from heard.prompts.history import Exchange, TokenCounter, exchanges_included, prompt_tokens, token_upper_bound
 from heard.prompts.records import Prompt
 
-PromptBuilder = Callable[[Counter], Prompt]
+PromptBuilder = Callable[[TokenCounter], Prompt]
 """Builds a prompt, given a function that counts the model's tokens."""
 
 
@@ -38,7 +38,7 @@ def _fit_prompt(models: Models, spec: ModelSpec, build: PromptBuilder) -> Fitted
     room = spec.context_tokens - prompt.max_tokens
     too_long = (
         models.counts_exactly(spec)  # else its server is the judge
-        and most_tokens(message.content for message in prompt.messages) > room
+        and token_upper_bound(message.content for message in prompt.messages) > room
         and prompt_tokens(prompt.messages, count) > room
     )
     return FittedPrompt(prompt, _too_long(spec) if too_long else None)
@@ -61,5 +61,5 @@ async def common_history(
     if not history or not builds:
         return list(history)
     fitted = await asyncio.gather(*(fit_prompt(models, spec, build) for spec, build in builds))
-    held = [exchanges_in(one.prompt, history) for one in fitted]
+    held = [exchanges_included(one.prompt, history) for one in fitted]
     return [pair for pair, everywhere in zip(history, map(all, zip(*held, strict=True)), strict=True) if everywhere]

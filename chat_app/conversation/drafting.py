@@ -32,7 +32,7 @@ from heard.chat_app.models.records import Delta, ModelFailure, Waiting
 from heard.db.records import DraftStatus
 from heard.prompts.build import build_prompt
 from heard.prompts.chain import for_reply
-from heard.prompts.history import Counter
+from heard.prompts.history import TokenCounter
 from heard.prompts.records import PolicyKind, Prompt
 from heard.scorer.score import Rated
 
@@ -97,7 +97,7 @@ async def _write_draft(
         yield FellBack()
 
 
-def _build_prompt(request: AnswerRequest, guidance: Guidance | None, drafts: Drafts, count: Counter) -> Prompt:
+def _build_prompt(request: AnswerRequest, guidance: Guidance | None, drafts: Drafts, count: TokenCounter) -> Prompt:
     return build_prompt(
         request.persona,
         for_reply(request.strategy, drafts.variables or {}),

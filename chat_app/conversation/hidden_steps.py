@@ -21,7 +21,7 @@ from heard.chat_app.models.records import FailureKind, ModelFailure, Waiting
 from heard.db.records import StepRecord
 from heard.prompts.build import build_prompt
 from heard.prompts.chain import for_step
-from heard.prompts.history import Counter
+from heard.prompts.history import TokenCounter
 from heard.prompts.records import Prompt, PromptMessage, Step
 from heard.scorer.errors import ScorerError
 
@@ -37,7 +37,7 @@ async def run_steps(services: Services, request: AnswerRequest, drafts: Drafts) 
     Yields only Waiting, while no slot is free. Raises ModelFailure. What had arrived by then is in `drafts`, also when
     the generator is closed early.
     """
-    values = await _read_emotion(services, request, drafts) if request.strategy.reads else {}
+    values = await _read_emotion(services, request, drafts) if request.strategy.uses_reading else {}
     for step in request.strategy.steps:
         fitted = await fit_prompt(services.models, request.model, partial(_step_prompt, request, step, values))
         drafts.begin_step(request.model, fitted.prompt, step.name)
@@ -55,7 +55,7 @@ async def run_steps(services: Services, request: AnswerRequest, drafts: Drafts) 
     drafts.variables = values
 
 
-def _step_prompt(request: AnswerRequest, step: Step, values: Mapping[str, str], count: Counter) -> Prompt:
+def _step_prompt(request: AnswerRequest, step: Step, values: Mapping[str, str], count: TokenCounter) -> Prompt:
     persona, strategy = for_step(request.persona, request.strategy, step, values)
     return build_prompt(
         persona,

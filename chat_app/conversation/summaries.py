@@ -23,7 +23,7 @@ from heard.chat_app.safety import crisis_check
 from heard.db.prompt_history import HISTORY_TURNS
 from heard.db.records import StoredTurn, SummaryRecord, UnsummarisedHistory
 from heard.prompts.build import build_prompt
-from heard.prompts.history import FIRST_SHARE, Counter, Exchange, exchange_tokens, most_tokens, prompt_tokens
+from heard.prompts.history import FIRST_SHARE, Exchange, TokenCounter, exchange_tokens, prompt_tokens, token_upper_bound
 from heard.prompts.records import Persona, Prompt, Strategy
 from heard.prompts.summary import SummaryInstructions, build_summary_prompt
 
@@ -48,7 +48,7 @@ class AnswerSource:
 
 def may_need_summary(source: AnswerSource, history: Sequence[Exchange]) -> bool:
     """Whether a history may need a summary. A quick estimate that errs towards True."""
-    size = most_tokens(text for pair in history for text in pair)
+    size = token_upper_bound(text for pair in history for text in pair)
     return len(history) > HISTORY_TURNS or size > DUE_SHARE * _context_room(source)
 
 
@@ -84,7 +84,7 @@ def _next_summary(
     models: Models, source: AnswerSource, history: UnsummarisedHistory, instructions: SummaryInstructions
 ) -> _PlannedSummary | None:
     """Return the next summary to be written; None while everything fits."""
-    count: Counter = partial(models.count_tokens, source.model)
+    count: TokenCounter = partial(models.count_tokens, source.model)
     turns = _turns_to_summarise(source, history, instructions, count)
     if not turns:
         return None
@@ -96,7 +96,7 @@ def _next_summary(
 
 
 def _turns_to_summarise(
-    source: AnswerSource, history: UnsummarisedHistory, instructions: SummaryInstructions, count: Counter
+    source: AnswerSource, history: UnsummarisedHistory, instructions: SummaryInstructions, count: TokenCounter
 ) -> list[StoredTurn]:
     """Return the turns to be summarised, oldest first; none while there is room to spare."""
     if history.first is None:

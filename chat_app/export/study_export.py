@@ -16,7 +16,6 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from heard.chat_app.common.hints import nearest_name
 from heard.chat_app.export.cells import picked
 from heard.chat_app.export.codebook import codebook_csv, codebook_markdown
 from heard.chat_app.export.columns import OF_BALLOT, tables
@@ -37,6 +36,7 @@ from heard.chat_app.export.rows import (
 from heard.chat_app.export.table_files import FileRecord, HashedFile, TableFiles
 from heard.db.study_records import LETTERS
 from heard.db.vote_export import ALLOWED, TEXTS, Engine, ExportReader, Total, export_reader
+from heard.hints import nearest_name
 
 
 @dataclass(frozen=True, slots=True)

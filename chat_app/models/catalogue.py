@@ -1,19 +1,33 @@
-"""`models.toml`: which models there are. One entry a model; two come built in."""
+"""`models.toml`: which models there are. One entry a model; two come built in.
+
+What an entry may say is `Entry`, checked by pydantic; what a fault of each key is called stands beside it, because the
+provider decides what a key may hold. A refusal names every fault of the file at once.
+"""
 
 import re
 import tomllib
-from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
-from urllib.parse import urlsplit
+from typing import Annotated, Any
 
-from heard.chat_app.common.hints import nearest_name
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    HttpUrl,
+    StringConstraints,
+    TypeAdapter,
+    ValidationError,
+)
+
 from heard.chat_app.models.llama_engine import CONTEXT_TOKENS
 from heard.chat_app.models.provider import Provider
 from heard.chat_app.models.providers import PROVIDERS
 from heard.chat_app.models.records import ModelSpec
 from heard.errors import UserError
+from heard.hints import nearest_name
 
 BUILT_IN = {
     "smollm2": ModelSpec(
@@ -28,21 +42,53 @@ BUILT_IN = {
     ),
     "echo": ModelSpec(id="echo", provider="echo", model="echo", label="Echo (repeats you; for developers)"),
 }
-
-KEYS = tuple(field.name for field in fields(ModelSpec) if field.name != "id")
-ENVIRONMENT_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+TUNABLE = ("label", "temperature", "seed", "sampling", "fallback")
+"""What an entry with the name of a built-in model may change."""
+VARIABLE_NAME = "^[A-Za-z_][A-Za-z0-9_]*$"
 LOOKS_LIKE_A_KEY = re.compile(r"(sk|gsk|hf|AIza|xai|pplx)[-_A-Za-z0-9]{16,}")
+LONGEST_NAME = 60
 
 
 class ModelsError(UserError):
-    """A model entry that cannot be used; `str()` names the file, the entry, the fault and the next step."""
+    """Model entries that cannot be used; `str()` names the file, the entries, every fault and the next step."""
+
+
+def _no_key(variable: str) -> str:
+    if LOOKS_LIKE_A_KEY.fullmatch(variable):
+        raise ValueError(
+            "key_env holds what looks like a key. Put the key into an environment variable, and that variable's name "
+            "here."
+        )
+    return variable
+
+
+def _address(url: str) -> str:
+    TypeAdapter(HttpUrl).validate_python(url)
+    return url
+
+
+class Entry(BaseModel):
+    """One entry of the file, whatever its provider; None is what it does not say."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+    provider: str
+    model: Annotated[str, StringConstraints(strip_whitespace=False, pattern=r"\S")] | None = None
+    label: Annotated[str, StringConstraints(max_length=100, pattern=r"\S")] | None = None
+    base_url: Annotated[str, AfterValidator(_address)] | None = None
+    key_env: Annotated[str, StringConstraints(pattern=VARIABLE_NAME), AfterValidator(_no_key)] | None = None
+    temperature: float | None = Field(None, ge=0, le=2, allow_inf_nan=False)
+    seed: int | None = Field(None, ge=0, le=2**32 - 2)
+    sampling: dict[str, Annotated[float, Field(ge=-2, le=8192)]] | None = None
+    context_tokens: int | None = Field(None, ge=512)
+    fallback: Any = None
+    """Checked when all entries are known."""
 
 
 def load_models(path: Path | None) -> dict[str, ModelSpec]:
     """The built-in models, then the entries of `path` in their order. None or an absent file means the built-in ones.
 
-    An entry named like a built-in model may change its label, temperature, seed, sampling and fallback. Raises
-    ModelsError.
+    An entry named like a built-in model may change what TUNABLE names. Raises ModelsError.
     """
     specs = dict(BUILT_IN)
     if path is None or not path.exists():
@@ -53,174 +99,161 @@ def load_models(path: Path | None) -> dict[str, ModelSpec]:
         raise ModelsError(f"{path} is not valid TOML: {error}. Mend that line, or move the file away.") from error
     except OSError as error:
         raise ModelsError(f"{path} cannot be read ({error.strerror}). Make it readable, or move it away.") from error
-    for name, entry in entries.items():
-        specs[name] = _Entry(path, name, entry).spec()
-    for name, entry in entries.items():
-        _Entry(path, name, entry).check_fallback(specs)
+    faults = []
+    for name, values in entries.items():
+        if not isinstance(values, Mapping):
+            faults.append(
+                f'"{name}" stands outside of a model. Write each model as one entry, as '
+                'qwen = { provider = "openai", model = "qwen2.5-7b-instruct", base_url = "http://127.0.0.1:8001/v1" }.'
+            )
+        elif found := list(_faults(name, values)):
+            faults.append(f"model {name}: {' '.join(found)}")
+        else:
+            specs[name] = _spec(name, values)
+    if not faults:
+        faults = [f"model {name}: {fault}" for name in entries if (fault := _fallback_fault(name, specs))]
+    if faults:
+        raise ModelsError(f"{path}: {' '.join(faults)}")
     return specs
 
 
-@dataclass(frozen=True, slots=True)
-class _Entry:
-    """One table of the file, with the words for its faults."""
+def _faults(name: str, values: Mapping[str, Any]) -> Iterator[str]:
+    """Every fault of one entry, as a sentence each."""
+    if not name.strip() or len(name) > LONGEST_NAME:
+        yield f"the name must have 1 to {LONGEST_NAME} characters."
+    built_in = BUILT_IN.get(name)
+    provider = built_in.provider if built_in else values.get("provider")
+    known = provider if isinstance(provider, str) and provider in PROVIDERS else None
+    if built_in and (fixed := sorted(set(values) & set(Entry.model_fields) - set(TUNABLE))):
+        yield (
+            f"this name belongs to a model that comes with heard, whose {fixed[0]} is fixed ({', '.join(TUNABLE[:-1])} "
+            f"and {TUNABLE[-1]} may be set). Give your entry another name."
+        )
+    elif provider is None:
+        yield f"provider is missing. It is one of {', '.join(PROVIDERS)}."
+    elif known is None:
+        yield (
+            f'unknown provider "{provider}". {nearest_name(str(provider), PROVIDERS)} '
+            "A server that speaks OpenAI's protocol is openai, with its base_url."
+        )
+    kind = PROVIDERS[known or "openai"]
+    faulty = set()
+    try:
+        Entry.model_validate({**values, "provider": kind.name})
+    except ValidationError as error:
+        for fault in error.errors():
+            key = str(fault["loc"][0])
+            if key not in faulty:
+                faulty.add(key)
+                yield _sentence(name, key, values[key], fault, kind)
+    if known and not built_in:
+        yield from _missing(values, kind)
+    if known:
+        yield from _misplaced({key: value for key, value in values.items() if key not in faulty}, kind)
 
-    path: Path
-    name: str
-    values: Any
 
-    def fault(self, text: str) -> ModelsError:
-        return ModelsError(f"{self.path}: model {self.name}: {text}")
+def _missing(values: Mapping[str, Any], kind: Provider) -> Iterator[str]:
+    """What this provider needs and the entry does not say."""
+    if kind.named and "model" not in values:
+        yield f"model is missing: {kind.example}, in quotes."
+    if kind.served and kind.url is None and "base_url" not in values:
+        yield "base_url is missing: the server's address, such as http://127.0.0.1:8001/v1."
+    if kind.key_wanted and "key_env" not in values and "base_url" not in values:
+        yield (
+            "key_env is missing: the name of the environment variable that holds the key, such as "
+            f'key_env = "{kind.key_wanted}".'
+        )
 
-    def spec(self) -> ModelSpec:
-        values = self.values
-        if not isinstance(values, Mapping):
-            raise ModelsError(
-                f'{self.path}: "{self.name}" stands outside of a model. Write each model as one entry, as '
-                'qwen = { provider = "openai", model = "qwen2.5-7b-instruct", base_url = "http://127.0.0.1:8001/v1" }.'
+
+def _misplaced(values: Mapping[str, Any], kind: Provider) -> Iterator[str]:
+    """What the entry says and this provider has no use for, or takes in a narrower range."""
+    meaningless = {
+        "base_url": not kind.served, "key_env": not kind.named, "model": not kind.named, "seed": not kind.seed,
+    }  # fmt: skip
+    for key, is_so in meaningless.items():
+        if is_so and key in values:
+            yield f"{key} has no meaning for provider {kind.name}. Remove it."
+    for key, most in (("temperature", kind.hottest), ("context_tokens", kind.most_context)):
+        if values.get(key, 0) > most:
+            yield _wanted(key, kind)
+    for parameter in values.get("sampling", {}):
+        if parameter not in kind.sampling:
+            yield f'unknown sampling parameter "{parameter}". {nearest_name(parameter, kind.sampling)}'
+
+
+def _sentence(name: str, key: str, value: Any, fault: Mapping[str, Any], kind: Provider) -> str:
+    """The sentence for what pydantic has found. A value is never repeated: it may be a key."""
+    if fault["type"] == "extra_forbidden":
+        if isinstance(value, Mapping):
+            return f'"{key}" is a table in it. Put quotes round a name with a dot: "{name}.{key}".'
+        if key in ("api_key", "key", "token"):
+            return (
+                f"{key} is refused, because keys do not belong in a file. Put the key into an environment variable "
+                'and name that: key_env = "MY_KEY".'
             )
-        if not self.name.strip() or len(self.name) > 60:
-            raise self.fault("the name must have 1 to 60 characters.")
-        self._check_keys(values)
-        built_in = BUILT_IN.get(self.name)
-        if built_in is not None:
-            taken = sorted(set(values) - {"label", "temperature", "seed", "sampling", "fallback"})
-            if taken:
-                raise self.fault(
-                    f"this name belongs to a model that comes with heard, whose {taken[0]} is fixed (label, "
-                    "temperature, seed, sampling and fallback may be set). Give your entry another name."
-                )
-            base = built_in
+        return f'unknown key "{key}". {nearest_name(key, Entry.model_fields)}'
+    if key == "key_env" and fault["type"] == "value_error":
+        return str(fault["ctx"]["error"])
+    if key == "sampling" and len(fault["loc"]) > 1:
+        return f"{fault['loc'][1]} must be a number from -2 to 8192."
+    return _wanted(key, kind)
+
+
+def _wanted(key: str, kind: Provider) -> str:
+    """What a key must hold for this provider."""
+    return {
+        "model": f"model is missing: {kind.example}, in quotes.",
+        "label": "label must be a text of 1 to 100 characters.",
+        "base_url": "base_url must be a web address such as http://127.0.0.1:8001/v1.",
+        "key_env": "key_env must be the name of an environment variable (letters, digits, _), not the key.",
+        "temperature": f"temperature must be a number from 0 to {kind.hottest}.",
+        "seed": f"seed must be a whole number from 0 to {2**32 - 2}.",
+        "sampling": "sampling must be a table such as { top_p = 0.9 }.",
+        "context_tokens": f"context_tokens must be a whole number from 512 to {kind.most_context}.",
+    }[key]
+
+
+def _spec(name: str, values: Mapping[str, Any]) -> ModelSpec:
+    """The model of an entry without faults."""
+    base = BUILT_IN.get(name)
+    if base is None:
+        kind = PROVIDERS[values["provider"]]
+        if kind.named:
+            url = values.get("base_url", kind.url)
+            base = ModelSpec(
+                name, kind.name, values["model"], name, _without_own_path(url, kind), values.get("key_env")
+            )
         else:
-            base = self._base(values)
-        return replace(
-            base,
-            **self._numbers(values, PROVIDERS[base.provider]),
-            **self._label(values),
-            fallback=values.get("fallback"),
-        )
+            template = next(spec for spec in BUILT_IN.values() if spec.provider == kind.name)
+            base = replace(template, id=name, label=name)
+    tuned = {key: values[key] for key in ("label", "seed", "context_tokens", "fallback") if key in values}
+    if "temperature" in values:
+        tuned["temperature"] = float(values["temperature"])
+    if "sampling" in values:
+        tuned["sampling"] = {key: float(number) for key, number in values["sampling"].items()}
+    return replace(base, **tuned)
 
-    def check_fallback(self, specs: Mapping[str, ModelSpec]) -> None:
-        """Raise ModelsError unless the entry's fallback, and that one's in turn, lead to models and never back."""
-        line, name = [self.name], specs[self.name].fallback
-        while name is not None:
-            if not isinstance(name, str) or name not in specs:
-                if len(line) > 1:
-                    return  # the fault of another entry, which is told there
-                raise self.fault(f'fallback: no model "{name}". {nearest_name(str(name), specs)}')
-            line.append(name)
-            if name in line[:-1]:
-                raise self.fault(f"fallback goes in a circle ({' > '.join(line)}). Take it out of one of them.")
-            name = specs[name].fallback
 
-    def _check_keys(self, values: Mapping[str, Any]) -> None:
-        for key, value in values.items():
-            if key in KEYS:
-                continue
-            if isinstance(value, Mapping):
-                raise self.fault(f'"{key}" is a table in it. Put quotes round a name with a dot: "{self.name}.{key}".')
-            if key in ("api_key", "key", "token"):
-                raise self.fault(
-                    f"{key} is refused, because keys do not belong in a file. Put the key into an environment variable "
-                    'and name that: key_env = "MY_KEY".'
-                )
-            raise self.fault(f'unknown key "{key}". {nearest_name(key, KEYS)}')
+def _without_own_path(url: str | None, kind: Provider) -> str | None:
+    """An address without the ends that the provider's client adds by itself."""
+    if url is None or not kind.served:
+        return None
+    url = url.rstrip("/")
+    for end in kind.own_path:
+        url = url.removesuffix(end)
+    return url
 
-    def _base(self, values: Mapping[str, Any]) -> ModelSpec:
-        provider = values.get("provider")
-        if provider is None:
-            raise self.fault(f"provider is missing. It is one of {', '.join(PROVIDERS)}.")
-        if provider not in PROVIDERS:
-            raise self.fault(
-                f'unknown provider "{provider}". {nearest_name(str(provider), PROVIDERS)} '
-                "A server that speaks OpenAI's protocol is openai, with its base_url."
-            )
-        kind = PROVIDERS[provider]
-        for key in (*(("base_url",) if not kind.served else ()), *(("key_env", "model") if not kind.named else ())):
-            if key in values:
-                raise self.fault(f"{key} has no meaning for provider {provider}. Remove it.")
-        if not kind.named:
-            return replace(next(s for s in BUILT_IN.values() if s.provider == provider), id=self.name, label=self.name)
-        model = values.get("model")
-        if not isinstance(model, str) or not model.strip():
-            raise self.fault(f"model is missing: {kind.example}, in quotes.")
-        key_env = self._key_env(values)
-        if kind.key_wanted and key_env is None and "base_url" not in values:
-            raise self.fault(
-                "key_env is missing: the name of the environment variable that holds the key, such as "
-                f'key_env = "{kind.key_wanted}".'
-            )
-        return ModelSpec(
-            id=self.name,
-            provider=provider,
-            model=model,
-            label=self.name,
-            base_url=self._base_url(values, kind) if kind.served else None,
-            key_env=key_env,
-        )
 
-    def _base_url(self, values: Mapping[str, Any], kind: Provider) -> str:
-        url = values.get("base_url", kind.url)
-        if url is None:
-            raise self.fault("base_url is missing: the server's address, such as http://127.0.0.1:8001/v1.")
-        try:
-            parts = urlsplit(url) if isinstance(url, str) else None
-            good = parts is not None and parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
-        except ValueError:  # a port that is no number
-            good = False
-        if not good:
-            raise self.fault("base_url must be a web address such as http://127.0.0.1:8001/v1.")
-        url = str(url).rstrip("/")
-        for end in kind.own_path:
-            url = url.removesuffix(end)
-        return url
-
-    def _key_env(self, values: Mapping[str, Any]) -> str | None:
-        variable = values.get("key_env")
-        if variable is None:
-            return None
-        # The value is not repeated: it may be the key itself.
-        if not isinstance(variable, str) or not ENVIRONMENT_NAME.fullmatch(variable):
-            raise self.fault("key_env must be the name of an environment variable (letters, digits, _), not the key.")
-        if LOOKS_LIKE_A_KEY.fullmatch(variable):
-            raise self.fault(
-                "key_env holds what looks like a key. Put the key into an environment variable, and that variable's "
-                "name here."
-            )
-        return variable
-
-    def _label(self, values: Mapping[str, Any]) -> dict[str, Any]:
-        label = values.get("label")
-        if label is None:
-            return {}
-        if not isinstance(label, str) or not label.strip() or len(label) > 100:
-            raise self.fault("label must be a text of 1 to 100 characters.")
-        return {"label": label}
-
-    def _numbers(self, values: Mapping[str, Any], kind: Provider) -> dict[str, Any]:
-        found: dict[str, Any] = {}
-        if "temperature" in values:
-            found["temperature"] = float(self._number(values, "temperature", 0, kind.hottest))
-        if "seed" in values:
-            if not kind.seed:
-                raise self.fault(f"seed has no meaning for provider {values['provider']}. Remove it.")
-            found["seed"] = self._number(values, "seed", 0, 2**32 - 2, whole=True)
-        if "context_tokens" in values:
-            found["context_tokens"] = self._number(values, "context_tokens", 512, kind.most_context, whole=True)
-        if "sampling" in values:
-            found["sampling"] = self._sampling(values["sampling"], kind)
-        return found
-
-    def _sampling(self, values: Any, kind: Provider) -> dict[str, float]:
-        if not isinstance(values, Mapping):
-            raise self.fault("sampling must be a table such as { top_p = 0.9 }.")
-        for name in values:
-            if name not in kind.sampling:
-                raise self.fault(f'unknown sampling parameter "{name}". {nearest_name(name, kind.sampling)}')
-        return {name: self._number(values, name, -2, 8192) for name in values}
-
-    def _number(self, values: Mapping[str, Any], key: str, least: int, most: int, *, whole: bool = False) -> float:
-        value = values[key]
-        good = isinstance(value, int) if whole else isinstance(value, int | float)
-        if not good or isinstance(value, bool) or not least <= value <= most:
-            raise self.fault(f"{key} must be a {'whole ' if whole else ''}number from {least} to {most}.")
-        return int(value) if whole else float(value)
+def _fallback_fault(name: str, specs: Mapping[str, ModelSpec]) -> str | None:
+    """What is wrong with the chain of fallbacks that begins at an entry: a name that is none, or a circle."""
+    line, following = [name], specs[name].fallback
+    while following is not None:
+        if not isinstance(following, str) or following not in specs:
+            if len(line) > 1:
+                return None  # the fault of another entry, which is told there
+            return f'fallback: no model "{following}". {nearest_name(str(following), specs)}'
+        line.append(following)
+        if following in line[:-1]:
+            return f"fallback goes in a circle ({' > '.join(line)}). Take it out of one of them."
+        following = specs[following].fallback
+    return None

@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from heard.chat_app.common.notice import templates
+from heard.chat_app.results.display import interval, odds, odds_interval, percent
 from heard.chat_app.results.records import SourceShares, Strengths, StudyResults
-from heard.chat_app.results.shown import interval, odds, odds_interval, percent
 
 LEFT, RIGHT, TOP, ROW = 200, 560, 64, 56
 """Where the scale begins and ends, where the first source stands, and the height of a source; units of the drawing."""

@@ -8,7 +8,6 @@ import hashlib
 import re
 from pathlib import Path
 
-from heard.chat_app.common.hints import nearest_name
 from heard.chat_app.common.settings import SettingsError
 from heard.chat_app.conversation.services import Services
 from heard.chat_app.studies.study_answers import check_arms
@@ -22,6 +21,7 @@ from heard.chat_app.studies.study_file import (
     study_of,
 )
 from heard.db.study_records import StudyKind
+from heard.hints import nearest_name
 from heard.prompts.library import PromptLibrary
 from heard.prompts.records import Persona
 

@@ -10,7 +10,6 @@ from contextlib import aclosing
 from dataclasses import replace
 from functools import partial
 
-from heard.chat_app.common.hints import nearest_name
 from heard.chat_app.conversation.answer_request import AnswerRequest, History
 from heard.chat_app.conversation.context_window import common_history
 from heard.chat_app.conversation.drafting import write_drafts
@@ -24,8 +23,9 @@ from heard.chat_app.studies.study_file import Arm, StudyFile, StudyFileError
 from heard.chat_app.studies.text_features import formatting_of, words_of_text
 from heard.db.records import DraftRecord, DraftStatus
 from heard.db.study_records import AnswerRecord, AnswerStatus
+from heard.hints import nearest_name
 from heard.prompts.build import build_prompt
-from heard.prompts.history import Counter, Exchange
+from heard.prompts.history import Exchange, TokenCounter
 from heard.prompts.library import PromptLibrary
 from heard.prompts.records import Persona, Prompt, Strategy
 
@@ -87,7 +87,7 @@ async def history_of_all(
     library, specs = services.library, services.models.specs
     guidance = max(library.guidance.values(), key=len)
 
-    def build(persona: Persona, strategy: Strategy, spec: ModelSpec, count: Counter) -> Prompt:
+    def build(persona: Persona, strategy: Strategy, spec: ModelSpec, count: TokenCounter) -> Prompt:
         return build_prompt(
             _bounded(persona),
             strategy,
@@ -141,7 +141,7 @@ def model_names(specs: Mapping[str, ModelSpec]) -> tuple[str, ...]:
     return tuple(name for spec in specs.values() for name in (spec.id, spec.model, spec.label))
 
 
-def shown(answer: AnswerRecord, text: str, names: tuple[str, ...]) -> AnswerRecord:
+def completed(answer: AnswerRecord, text: str, names: tuple[str, ...]) -> AnswerRecord:
     """`answer` COMPLETE with this text, and what is counted in it. For human answers as well as written ones."""
     return replace(
         answer,
@@ -167,7 +167,7 @@ def _assigned(study: StudyFile, answer: AnswerRecord) -> bool | None:
 def _complete(services: Services, arm: Arm, answer: AnswerRecord, made: Drafts) -> AnswerRecord:
     drafts = made.with_best_kept()
     kept = next(draft for draft in drafts if draft.kept)
-    whole = shown(_written(arm, answer, kept, made), kept.text, model_names(services.models.specs))
+    whole = completed(_written(arm, answer, kept, made), kept.text, model_names(services.models.specs))
     return replace(whole, score=kept.score, improved=kept.number > 1)
 
 

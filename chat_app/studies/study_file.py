@@ -12,11 +12,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from heard.chat_app.common.hints import closest
 from heard.db.study_records import LETTERS, StudyKind, StudyRecord
 from heard.errors import UserError
+from heard.hints import nearest_name
+from heard.validation import faults_of
 
 NAME = r"^[a-z0-9][a-z0-9_-]{0,62}$"
 MOST = len(LETTERS)
@@ -38,7 +39,7 @@ class _Part(BaseModel):
 class Arm(_Part):
     """One source that heard writes: a persona, a strategy and a model."""
 
-    name: str = Field(pattern=NAME)
+    name: str = Field(pattern=NAME, examples=["autumn-1"])
     """What results and exports call it; never shown before the vote."""
     persona: str
     """A persona: the name of its file in prompts/personas without the ending."""
@@ -51,7 +52,7 @@ class Arm(_Part):
 class Condition(_Part):
     """One group of participants."""
 
-    name: str = Field(pattern=NAME)
+    name: str = Field(pattern=NAME, examples=["autumn-1"])
     """What results and exports call it; never shown."""
     quota: int | None = Field(default=None, ge=1)
     """Most people in it; unset is no limit."""
@@ -62,7 +63,7 @@ class Condition(_Part):
 class StudyFile(_Part):
     """Everything that a study sets. The line under a field is its meaning and unit."""
 
-    id: str = Field(pattern=NAME)
+    id: str = Field(pattern=NAME, examples=["autumn-1"])
     """Name in links, commands and exports."""
     kind: StudyKind
     """"survey" (fixed items) or "live" (people's own conversations)."""
@@ -90,19 +91,12 @@ class StudyFile(_Part):
     """At the end of a survey; empty asks none."""
     completion_code: str = Field(default="", max_length=200)
     """Shown on the last page, for a panel such as Prolific; empty shows none."""
-    completion_url: str = Field(default="", max_length=2000, pattern=r"^(https://.*)?$")
+    completion_url: str = Field(default="", max_length=2000, pattern=r"^(https://.*)?$", examples=["https://a.org"])
     """Where the last page leads back to, such as Prolific's address."""
     auto_improve: Literal["off", "on", "trial"] = "off"
     """Whether low replies are written again: never, always, or by chance for each reply (stored as its assignment)."""
     seed: str = Field(default="", max_length=200)
     """Of the order of answers; unset is a random one, kept with the study."""
-
-    @field_validator("kind", mode="before")
-    @classmethod
-    def _kind(cls, value: Any) -> Any:
-        if value not in list(StudyKind):
-            raise ValueError('is "survey" or "live"')
-        return value
 
     @model_validator(mode="after")
     def _whole(self) -> "StudyFile":
@@ -118,7 +112,7 @@ class StudyFile(_Part):
         for condition in self.conditions:
             for source in condition.sources:
                 if names and source not in names:
-                    raise ValueError(f'condition {condition.name}: no source "{source}".{_nearest(source, names)}')
+                    raise ValueError(f'condition {condition.name}: no source "{source}". {nearest_name(source, names)}')
             if len(condition.sources) == 1:
                 raise ValueError(f"condition {condition.name} has one source, and a ballot needs two")
         return self
@@ -149,7 +143,7 @@ def parse_study(values: Mapping[str, Any], where: str) -> StudyFile:
     try:
         return StudyFile.model_validate(dict(values))
     except ValidationError as error:
-        raise StudyFileError(f"{where}: {_sentence(error)}") from None
+        raise StudyFileError(f"{where}: {faults_of(error, StudyFile.model_json_schema())[0].sentence}") from None
 
 
 def study_of(record: StudyRecord) -> StudyFile:
@@ -171,22 +165,3 @@ def record_of(study: StudyFile, known: StudyRecord | None) -> StudyRecord:
         study = study.model_copy(update={"seed": study_of(known).seed if known else secrets.token_hex(16)})
     definition, digest = definition_of(study)
     return StudyRecord(study.id, study.kind, definition, digest, known.created_at if known else datetime.now(UTC))
-
-
-def _sentence(error: ValidationError) -> str:
-    found = error.errors(include_url=False)
-    # A misspelt key first: it is also why the right one is missing.
-    first = next((one for one in found if one["type"] == "extra_forbidden"), found[0])
-    place = ".".join(str(part + 1 if isinstance(part, int) else part) for part in first["loc"])
-    if first["type"] == "extra_forbidden":
-        key = str(first["loc"][-1])
-        models: dict[str, type[BaseModel]] = {"arms": Arm, "conditions": Condition}
-        known = models.get(str(first["loc"][0]), StudyFile) if len(first["loc"]) > 1 else StudyFile
-        return f'unknown key "{place}".{_nearest(key, known.model_fields)}'
-    message = str(first["msg"]).removeprefix("Value error, ")
-    return f"{place}: {message}." if place else f"{message}."
-
-
-def _nearest(name: str, names: Any) -> str:
-    match = closest(name, names)
-    return f" Did you mean {match}?" if match else f" There are: {', '.join(names)}."

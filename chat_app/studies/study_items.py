@@ -14,15 +14,15 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from heard.chat_app.common.hints import nearest_name
 from heard.chat_app.common.text import has_visible, readable
 from heard.chat_app.models.records import ModelSpec
 from heard.chat_app.safety import crisis_check
 from heard.chat_app.studies.question_files import first_line, question_column
-from heard.chat_app.studies.study_answers import model_names, shown
+from heard.chat_app.studies.study_answers import completed, model_names
 from heard.chat_app.studies.study_file import MOST, StudyFile
 from heard.db.study_records import AnswerRecord, ItemRecord
 from heard.errors import UserError
+from heard.hints import nearest_name
 from heard.scorer.csv_rows import Row, Sheet, read_file, read_sheet
 
 HUMAN = "human"
@@ -298,7 +298,7 @@ def _items(drafts: Sequence[_Draft], study: StudyFile, specs: Mapping[str, Model
     items = []
     for number, draft in enumerate(drafts, 1):
         answers = [
-            shown(_answer(study, draft.message, source, now), text, names) for source, text in draft.answers.items()
+            completed(_answer(study, draft.message, source, now), text, names) for source, text in draft.answers.items()
         ]
         if draft.attention is None:  # an attention item has its answers in the file: arms would not know the right one
             answers += pending(study, draft.message)

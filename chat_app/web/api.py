@@ -3,7 +3,7 @@ in the OpenAPI format for programs that make clients of one.
 
 Who may ask for scores. It needs no cookie, since it stores nothing and belongs to no participant; so the cookie of
 somebody's chat is worth nothing here either. A program on this machine may call, and a page of this very server. A page
-of another site may not: the gate refuses its `Origin`, JSON alone is taken (which a form cannot send, and a script not
+of another site may not: `OriginCheck` refuses it, JSON alone is taken (which a form cannot send, and a script not
 without asking first), and no answer carries a header that would let a foreign page read it. A program on another
 machine is refused; one that pretends to be a page of this server reaches no more than a queue of bounded length
 (`score_queue.py`).
@@ -64,7 +64,7 @@ class ScoreRoute(JsonRoute):
     """`/api/score`: for programs of this machine and pages of this server."""
 
     def check_caller(self, request: Request) -> None:
-        """Raise RefusedCall (403) for a program of another machine. The gate has already refused a foreign Origin."""
+        """Raise RefusedCall (403) for a program of another machine. A foreign Origin has been refused before."""
         if "origin" not in request.headers and (request.client is None or request.client.host not in LOOPBACK):
             raise RefusedCall(
                 403,

@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from heard.chat_app.conversation.services import Services
+from heard.chat_app.models.models_file import ModelsFile
 from heard.chat_app.page.prompt_watch import prompts_state
 from heard.chat_app.safety import crisis_check
 from heard.chat_app.studies.study_file import StudyFile
@@ -30,18 +31,26 @@ class Health:
         self._services, self._live_study = services, live_study
         self._model = "starting"
         self._database = "ok"  # it has just been migrated
+        self._models_file = ModelsFile(services.settings.models_file)
 
     def state(self) -> dict[str, str]:
         """`status` is "ok", "starting" (the model still loads) or "degraded"; the others say which part.
 
         `prompts` is "ok", "kept" (an edit is broken, so the last good version is in use) or "waiting" (edits wait for a
         restart, because a live study runs); the chat works all the same. `resting` is there while servers of models are
-        left alone, and names the models (in blind mode their number).
+        left alone, and names the models (in blind mode their number). `models` is "waiting" and
+        there while models.toml is another than the one that was read at the start.
         """
         parts = {"model": self._model, "database": self._database, "scorer": "ready"}
         failed = "failed" in parts.values()
         status = "degraded" if failed else "starting" if self._model == "starting" else "ok"
-        return {"status": status, **parts, "prompts": prompts_state(self._services), **self._resting()}
+        return {
+            "status": status,
+            **parts,
+            "prompts": prompts_state(self._services),
+            **self._resting(),
+            **self._edited(),
+        }
 
     def _resting(self) -> dict[str, str]:
         names = self._services.models.resting
@@ -49,6 +58,9 @@ class Health:
             return {}
         # Anybody may look here, and in blind mode the names are what people must not learn.
         return {"resting": ", ".join(names) if self._live_study is None else str(len(names))}
+
+    def _edited(self) -> dict[str, str]:
+        return {"models": "waiting"} if self._models_file.edited else {}
 
     @asynccontextmanager
     async def watching(self) -> AsyncIterator[None]:
@@ -79,4 +91,5 @@ class Health:
                 self._database = "ok"
             except StoreError:
                 self._database = "failed"
+            self._edited()  # tells the log
             await asyncio.sleep(CHECK_SECONDS)

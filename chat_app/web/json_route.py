@@ -56,8 +56,8 @@ class JsonRoute(APIRoute):
             try:
                 response = await checked(request)
             except RefusedCall as refused:
-                told = {"status": "refused", self.sentence_key: refused.sentence}
-                response = JSONResponse(told, refused.status)
+                body = {"status": "refused", self.sentence_key: refused.sentence}
+                response = JSONResponse(body, refused.status)
                 if refused.status in (429, 503):
                     response.headers["Retry-After"] = str(RETRY_SECONDS)
             response.headers.update(NOT_CACHED)

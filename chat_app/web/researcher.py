@@ -14,11 +14,11 @@ from dataclasses import dataclass, field
 from heard.chat_app.common.identity import Identity, cookies_of
 
 RESEARCHER_COOKIE = "heard_researcher"
-HOLDS_SECONDS = 12 * 3600
-GUESSES = 10
-"""Wrong tokens within GUESS_SECONDS, from anybody, after which none is looked at. No address is kept to tell people
-apart; whoever holds a cookie is not held up."""
-GUESS_SECONDS = 300.0
+SESSION_SECONDS = 12 * 3600
+MOST_FAILURES = 10
+"""Wrong tokens within FAILURE_SECONDS, from anybody, after which none is looked at. No address is kept to tell people
+apart; whoever holds a cookie is not locked out."""
+FAILURE_SECONDS = 300.0
 
 
 @dataclass(slots=True)
@@ -28,36 +28,36 @@ class Researcher:
     token: str = field(repr=False)
     identity: Identity
     clock: Callable[[], float] = time.time
-    wrong: deque[float] = field(default_factory=deque)
+    failures: deque[float] = field(default_factory=deque)
     """Times of wrong guesses."""
 
     @property
-    def on(self) -> bool:
+    def enabled(self) -> bool:
         """Whether there is a token at all."""
         return bool(self.token)
 
     @property
-    def held_up(self) -> bool:
+    def locked_out(self) -> bool:
         """Whether there were too many wrong guesses just now."""
-        while self.wrong and self.wrong[0] < self.clock() - GUESS_SECONDS:
-            self.wrong.popleft()
-        return len(self.wrong) >= GUESSES
+        while self.failures and self.failures[0] < self.clock() - FAILURE_SECONDS:
+            self.failures.popleft()
+        return len(self.failures) >= MOST_FAILURES
 
-    def opens(self, given: str) -> bool:
+    def accepts(self, given: str) -> bool:
         """Whether this is the token, compared in constant time. A wrong one counts as a guess."""
-        same = self.on and hmac.compare_digest(_digest(given), _digest(self.token))
+        same = self.enabled and hmac.compare_digest(_digest(given), _digest(self.token))
         if not same:
-            self.wrong.append(self.clock())
+            self.failures.append(self.clock())
         return same
 
     def cookie(self) -> str:
-        """A cookie value that holds for HOLDS_SECONDS."""
-        return self.identity.seal(int(self.clock()) + HOLDS_SECONDS, self._purpose)
+        """A cookie value that holds for SESSION_SECONDS."""
+        return self.identity.seal(int(self.clock()) + SESSION_SECONDS, self._purpose)
 
-    def knows(self, headers: Mapping[str, str]) -> bool:
+    def is_signed_in(self, headers: Mapping[str, str]) -> bool:
         """Whether a request carries a cookie of ours that still holds. Never raises."""
         until = self.identity.sealed(cookies_of(headers).get(RESEARCHER_COOKIE, ""), self._purpose)
-        return self.on and until is not None and until > self.clock()
+        return self.enabled and until is not None and until > self.clock()
 
     @property
     def _purpose(self) -> str:

@@ -22,13 +22,19 @@ from heard.chat_app.studies.study_file import StudyFile
 from heard.chat_app.studies.survey import Surveys
 from heard.chat_app.web import api, vote_routes
 from heard.chat_app.web.chat_mount import ChatSessions, ChatTokens, mount_chat
+from heard.chat_app.web.consent_gate import ConsentGate, LoginTokens
 from heard.chat_app.web.dependencies import OpenChats, Site
-from heard.chat_app.web.gate import ConsentGate, Doorkeeper, Shield, Tokens, answer
 from heard.chat_app.web.health import Health
-from heard.chat_app.web.pages import consent_routes, crisis_help, own_data_routes, results_routes, scorer_routes
-from heard.chat_app.web.pages.rendering import EarlyResponse, on_early_response
-from heard.chat_app.web.pages.survey_routes import CLOSED, on_closed
-from heard.chat_app.web.pages.survey_routes import router as survey_router
+from heard.chat_app.web.middleware import BodyLimit, ErrorBoundary, OriginCheck, SecurityHeaders
+from heard.chat_app.web.pages import (
+    consent_routes,
+    crisis_help,
+    own_data_routes,
+    results_routes,
+    scorer_routes,
+    survey_routes,
+)
+from heard.chat_app.web.pages.rendering import EarlyResponse, error_response, on_early_response
 from heard.chat_app.web.researcher import Researcher
 from heard.chat_app.web.score_queue import ScoreQueue
 from heard.db.errors import StoreError
@@ -40,7 +46,7 @@ ROUTERS = (
     crisis_help.router,
     own_data_routes.router,
     scorer_routes.router,
-    survey_router,
+    survey_routes.router,
     results_routes.router,
     vote_routes.router,
     api.router,
@@ -73,7 +79,7 @@ class Chat:
     sessions: OpenChats
     aclose: Callable[[], Awaitable[None]]
     """Called at shutdown, before the services close."""
-    tokens: Tokens
+    tokens: LoginTokens
     policy: str = "default-src 'none'"
     """Content-Security-Policy of the chat's page."""
     writing: Callable[[], bool] = lambda: False
@@ -83,7 +89,7 @@ class Chat:
 def create_parent(
     settings: Settings, services: Services, identity: Identity, chat: Chat, live_study: StudyFile | None = None
 ) -> FastAPI:
-    """Everything but the chat itself: routes, fault answers and the gate that will stand before the chat."""
+    """Everything but the chat itself: routes, error pages and the gate that will stand before the chat."""
     health = Health(services, live_study)
 
     @asynccontextmanager
@@ -113,14 +119,16 @@ def create_parent(
     app.add_exception_handler(RequestValidationError, _on_bad_form)
     app.add_exception_handler(StoreError, _on_store)
     app.add_exception_handler(EarlyResponse, on_early_response)
-    for kind in CLOSED:
-        app.add_exception_handler(kind, on_closed)
+    for kind in survey_routes.CLOSED:
+        app.add_exception_handler(kind, survey_routes.on_closed)
 
     # The last added is the outermost.
     app.add_middleware(ConsentGate, identity=identity, may_chat=may_chat, tokens=chat.tokens)
-    app.add_middleware(Doorkeeper)
+    app.add_middleware(BodyLimit)
+    app.add_middleware(OriginCheck)
     app.add_middleware(TrustedHostMiddleware, allowed_hosts=trusted_hosts(settings), www_redirect=False)
-    app.add_middleware(Shield, chat_policy=lambda: chat.policy, secure_cookies=settings.secure_cookies)
+    app.add_middleware(ErrorBoundary)
+    app.add_middleware(SecurityHeaders, chat_policy=lambda: chat.policy, secure_cookies=settings.secure_cookies)
     return app
 
 
@@ -144,17 +152,21 @@ def consent_check(services: Services) -> Callable[[str], Awaitable[bool]]:
 async def _on_http(request: Request, error: Exception) -> Response:
     status = error.status_code if isinstance(error, HTTPException) else 500
     if status == 404:
-        return answer(request.scope, 404, "Not here", "There is no page at this address.")
+        return error_response(request.scope, 404, "Not here", "There is no page at this address.")
     if status == 413:
-        return answer(request.scope, 413, "Too much at once", "The request is too large. Send a shorter text.")
+        return error_response(request.scope, 413, "Too much at once", "The request is too large. Send a shorter text.")
     if status == 405:
-        return answer(request.scope, 405, "Not like this", "This address does not take that kind of request.")
-    return answer(request.scope, status, "Not possible", "This request could not be read. Go back and try again.")
+        return error_response(request.scope, 405, "Not like this", "This address does not take that kind of request.")
+    return error_response(
+        request.scope, status, "Not possible", "This request could not be read. Go back and try again."
+    )
 
 
 async def _on_bad_form(request: Request, _: Exception) -> Response:
-    return answer(request.scope, 422, "Not readable", "The form could not be read. Go back and fill it in again.")
+    return error_response(
+        request.scope, 422, "Not readable", "The form could not be read. Go back and fill it in again."
+    )
 
 
 async def _on_store(request: Request, error: Exception) -> Response:
-    return answer(request.scope, 503, "The database does not answer", str(error))
+    return error_response(request.scope, 503, "The database does not answer", str(error))

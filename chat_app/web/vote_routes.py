@@ -71,7 +71,7 @@ def _position(letter: str | None) -> int | None:
 
 
 class VoteRoute(JsonRoute):
-    """`/vote`. The gate has already refused a foreign Origin, and JSON alone is taken, which a form cannot send."""
+    """`/vote`. A foreign Origin has been refused before, and JSON alone is taken, which a form cannot send."""
 
     sentence_key = "sentence"
 

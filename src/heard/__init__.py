@@ -31,4 +31,9 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     import importlib
 
-    return getattr(importlib.import_module(_PLACES[name]), name)
+    try:
+        return getattr(importlib.import_module(_PLACES[name]), name)
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] != "langchain_core":
+            raise
+        raise ImportError(f'{name} needs langchain-core: pip install "heard[langchain]".') from error

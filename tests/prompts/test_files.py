@@ -8,9 +8,9 @@ import pytest
 
 from heard.prompts.build import build_prompt
 from heard.prompts.chain import for_reply, for_step
-from heard.prompts.character import LEVELS, TRAITS
 from heard.prompts.files import PromptFileError
 from heard.prompts.library import PromptLibrary
+from heard.prompts.system_prompt import LEVELS, TRAITS
 from heard.prompts.variables import fill
 
 PERSONA = "name: A\ndescription: b\nsystem: c\n"
@@ -73,7 +73,7 @@ def test_the_strategies_of_the_literature_are_there_and_go_with_every_persona() 
         "plain", "definition", "chain-of-empathy", "chain-of-empathy-cbt", "chain-of-empathy-dbt",
         "chain-of-empathy-person", "chain-of-empathy-reality", "empathize-first", "hybrid", "multifaceted-feedback",
     } <= set(library.strategies)  # fmt: skip
-    assert [one.id for one in library.strategies.values() if one.reads] == ["hybrid"]
+    assert [one.id for one in library.strategies.values() if one.uses_reading] == ["hybrid"]
     for persona in library.personas.values():
         for strategy in library.strategies.values():
             values = {step.name: f"<{step.name}>" for step in strategy.steps} | {"emotion": "joy", "cause": "<cause>"}
@@ -98,23 +98,30 @@ PERSONA_FAULTS = {
     "greting: Hi": "Did you mean greeting?",
     "traits: {empathic_concerm: low}": "Did you mean empathic_concern?",
     "traits: {empathic_concern: hihg}": "Did you mean high?",
-    "traits: {gender: 3}": "gender must be a word",
+    "traits: {gender: 3}": "traits.gender must be a text, not 3",
     "traits: kind": "traits must hold keys",
-    "language: [German]": "language must be a text, not list",
+    "language: [German]": "language must be a text, not a list",
+    "language: yes": "language must be a text, not true: put it in quotes",
+    "voice:": "voice is empty",
+    "traits: {empathic_concern: }": "traits.empathic_concern is empty",
+    "id: other": 'unknown key "id"',
+    "system: d": '"system" is written twice',
+    "voice: '{a} {b}'": "voice uses {b}, which nobody fills",
 }
 """A last line of a sound persona, and what is said of it."""
 STRATEGY_FAULTS = {
     TWO.replace("{two}", "{tow}"): "instructions uses {tow}, which nobody fills. Did you mean two?",
     TWO.replace("{two}", "no"): "nothing after the step two uses {two}",
-    TWO.replace("'y {one}'", "'y {two}'"): "step two uses {two}, which nobody fills",
+    TWO.replace("'y {one}'", "'y {two}'"): "steps.2.instructions uses {two}, which nobody fills",
     "instructions: '{emotoin}'": "Did you mean emotion?",
     TWO.replace("name: two", "name: emotion"): "has a meaning already",
     TWO.replace("name: two", "name: one"): "has a meaning already",
     TWO.replace("name: two", "name: T-wo"): "because it is a variable",
     TWO.replace("instructions: x", "instructions: x, max_tokens: 0"): "whole number from 1 to 640",
     TWO.replace("instructions: x", "instructons: x"): "Did you mean instructions?",
+    "id: other": "id is the name of the file",
     "steps: one": "steps must be a list",
-    "steps: [one]": "each step needs name and instructions",
+    "steps: [one]": "steps.1 must hold keys such as name and instructions",
     "steps: [" + ", ".join(f"{{name: s{n}, instructions: x}}" for n in range(7)) + "]": "at most 6",
 }
 """The rest of a strategy, and what is said of it."""
@@ -134,6 +141,25 @@ def test_a_fault_is_told_with_its_file_and_the_nearest_right_name(
     found = [fault for fault in faults(folder) if words in fault]
     assert found, faults(folder)
     assert all(str(folder / kind / "bad.yaml") in fault for fault in found)
+
+
+def test_each_fault_says_the_line_of_its_key(folder: Path) -> None:
+    text = PERSONA + "order: x\nstarters:\n  - label: a\n    message: b\n  - label: c\n    mesage: d\n"
+    (folder / "personas" / "bad.yaml").write_text(text, encoding="utf-8")
+    (folder / "strategies" / "bad.yaml").write_text(STRATEGY + "steps:\n  - {name: one,\n     instructions: '{x}'}\n")
+    assert [fault.removeprefix(f"{folder}/").split(" ")[0] for fault in faults(folder)] == [
+        "personas/bad.yaml:9:",
+        "personas/bad.yaml:4:",
+        "personas/bad.yaml:8:",
+        "strategies/bad.yaml:5:",
+        "strategies/bad.yaml:4:",
+    ]
+
+
+def test_a_wrong_text_is_not_repeated_whole(folder: Path) -> None:
+    (folder / "personas" / "bad.yaml").write_text(f"{PERSONA}order: {'private ' * 9}\n", encoding="utf-8")
+    (told,) = faults(folder)
+    assert told.endswith("order must be a whole number from 0 to 1000000, not a text of 71 characters.")
 
 
 def test_braces_that_are_no_variable_are_text(folder: Path) -> None:

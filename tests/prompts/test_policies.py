@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from heard.prompts.files import PromptFileError
-from heard.prompts.policy_files import emotion_words, read_policies
+from heard.prompts.library import PromptLibrary
+from heard.prompts.policy_files import emotion_words
 from heard.prompts.records import Policy, PolicyKind
 
 HEAD = "name: A\ndescription: b\n"
@@ -13,12 +14,13 @@ CRITIQUE = HEAD + "kind: critique\nbelow: 2\n"
 
 
 def read(folder: Path, text: str, name: str = "mine") -> Policy:
-    (folder / f"{name}.yaml").write_text(text, encoding="utf-8")
-    return read_policies(folder)[name]
+    (folder / "policies").mkdir(exist_ok=True)
+    (folder / "policies" / f"{name}.yaml").write_text(text, encoding="utf-8")
+    return PromptLibrary.load(folder).policies[name]
 
 
-def test_what_comes_with_heard(tmp_path: Path) -> None:
-    shipped = read_policies(tmp_path / "absent")
+def test_what_comes_with_heard() -> None:
+    shipped = PromptLibrary.load().policies
     assert list(shipped) == ["never", "below-threshold", "below-with-stops", "best-of-3", "critique"]
     assert {policy.kind for policy in shipped.values()} == set(PolicyKind)
     below = shipped["below-threshold"]
@@ -31,7 +33,7 @@ def test_a_folder_adds_to_what_there_is_and_may_replace_it(tmp_path: Path) -> No
     text = "kind: best of n\nmost_drafts: 9\norder: 0\n"
     assert read(tmp_path, HEAD + text).most_drafts == 9
     assert read(tmp_path, HEAD + text, "best-of-3").most_drafts == 9
-    assert list(read_policies(tmp_path)) == [
+    assert list(PromptLibrary.load(tmp_path).policies) == [
         "best-of-3",
         "mine",
         "never",
@@ -45,7 +47,7 @@ def test_a_folder_adds_to_what_there_is_and_may_replace_it(tmp_path: Path) -> No
     ("text", "words"),
     [
         (HEAD, ["kind is missing"]),
-        (HEAD + "kind: best of m\n", ['kind cannot be "best of m"', "Did you mean best of n?"]),
+        (HEAD + "kind: best of m\n", ['critique, not "best of m"', "Did you mean best of n?"]),
         (HEAD + "kind: never\nbelow: 2\n", ["below has no meaning for the kind never"]),
         (HEAD + "kind: best of n\nleast_gain: 0.1\n", ["least_gain has no meaning"]),
         (HEAD + "kind: best of n\nmost_drafts: 10\n", ["most_drafts", "from 2 to 9", "not 10"]),
@@ -55,7 +57,7 @@ def test_a_folder_adds_to_what_there_is_and_may_replace_it(tmp_path: Path) -> No
         (HEAD + "kind: below threshold\nbelow: 3.5\n", ["below must be a number from 1 to 3"]),
         (HEAD + "kind: below threshold\nbelow: true\n", ["below must be a number"]),
         (HEAD + "kind: below threshold\nbelow: .nan\n", ["below must be a number"]),
-        (HEAD + "kind: below threshold\nbelow:\n", ["below must be a number", "not None"]),
+        (HEAD + "kind: below threshold\nbelow:\n", ["below is empty", "a number from 1 to 3"]),
         (HEAD + "kind: below threshold\nbelow: 2\nguidance: weekest\n", ["Did you mean weakest?"]),
         (HEAD + "kind: below threshold\nbelow: 2\nleast_gain: -1\n", ["least_gain", "from 0 to 2"]),
         (HEAD + "kind: below threshold\nbelow: 2\nstop_when_formulaic: 1\n", ["true or false"]),
@@ -74,7 +76,8 @@ def test_a_faulty_policy_is_refused_with_file_fault_and_next_step(tmp_path: Path
 
 
 def test_all_faults_of_all_policies_are_found_at_once(tmp_path: Path) -> None:
-    (tmp_path / "a.yaml").write_text(HEAD + "kind: never\nbelow: 2\norder: x\n", encoding="utf-8")
+    (tmp_path / "policies").mkdir()
+    (tmp_path / "policies" / "a.yaml").write_text(HEAD + "kind: never\nbelow: 2\norder: x\n", encoding="utf-8")
     with pytest.raises(PromptFileError) as caught:
         read(tmp_path, CRITIQUE + "most_drafts: 10\nrewrite: '{draft}'\n")
     assert len(caught.value.faults) == 5

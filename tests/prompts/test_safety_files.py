@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from heard.prompts.safety_files import SafetyFileError, load_handoff, load_hotlines, load_lexicons
+from heard.prompts.files import PromptFileError
+from heard.prompts.safety_files import FOLDER, load_handoff, load_hotlines, load_lexicons
 
 LEXICON = "language: en\ncrisis:\n  ideation:\n    - want to die\n"
 HOTLINE = """countries:
@@ -38,23 +39,23 @@ def test_what_ships_can_be_read() -> None:
     [
         (("crisis:", "crises:"), "Did you mean crisis?"),
         (("ideation", "idation"), "Did you mean ideation?"),
-        (("- want to die", "- yes"), "must be a list of texts"),
-        (("  ideation:\n    - want to die\n", "  ideation: want to die\n"), "must be a list of texts"),
-        (("language: en\n", ""), "needs language"),
+        (("- want to die", "- yes"), "crisis.ideation.1 must be a text, not true: put it in quotes"),
+        (("  ideation:\n    - want to die\n", "  ideation: want to die\n"), "crisis.ideation must be a list, not"),
+        (("language: en\n", ""), "language is missing"),
         (("- want to die", "- want to die\n  ideation:\n    - die"), "written twice"),
         (("- want to die", "- [unclosed"), "not valid YAML"),
     ],
 )
 def test_a_faulty_lexicon(change: tuple[str, str], told: str, tmp_path: Path) -> None:
     (tmp_path / "lexicon.en.yaml").write_text(LEXICON.replace(*change), encoding="utf-8")
-    with pytest.raises(SafetyFileError) as fault:
+    with pytest.raises(PromptFileError) as fault:
         load_lexicons(tmp_path)
     assert "lexicon.en.yaml" in str(fault.value)
     assert told in str(fault.value)
 
 
 def test_a_folder_without_a_lexicon(tmp_path: Path) -> None:
-    with pytest.raises(SafetyFileError, match="no lexicon"):
+    with pytest.raises(PromptFileError, match="no lexicon"):
         load_lexicons(tmp_path)
 
 
@@ -65,15 +66,21 @@ def test_a_folder_without_a_lexicon(tmp_path: Path) -> None:
         (("emergency:", "emergancy:"), "Did you mean emergency?"),
         (('call: "116 123"', 'cal: "116 123"'), "Did you mean call?"),
         (('        call: "116 123"\n', ""), "nobody could reach it"),
-        (("        source: https://example.org\n", ""), "needs source"),
+        (("        source: https://example.org\n", ""), "countries.GB.lines.1.source is missing"),
         (("checked: 2026-11-28\n    lines", "checked: last week\n    lines"), "must be a date"),
         (("directories:", "directory:"), "Did you mean directories?"),
+        (('"GB"', "NO"), 'two-letter country code in capitals (quote "NO")'),
+        (('"999"', "0112"), "countries.GB.emergency must be a text, not 74: put it in quotes"),
+        (
+            ("    emergency:", "    code: FR\n    emergency:"),
+            "countries.GB.code is the name of the file, or the key above",
+        ),
     ],
 )
 def test_faulty_hotlines(change: tuple[str, str], told: str, tmp_path: Path) -> None:
     path = tmp_path / "hotlines.yaml"
     path.write_text(HOTLINE.replace(*change), encoding="utf-8")
-    with pytest.raises(SafetyFileError) as fault:
+    with pytest.raises(PromptFileError) as fault:
         load_hotlines(path)
     assert told in str(fault.value)
 
@@ -87,5 +94,23 @@ def test_the_sound_hotline_file_is_read(tmp_path: Path) -> None:
 def test_a_hand_off_without_english(tmp_path: Path) -> None:
     path = tmp_path / "handoff.yaml"
     path.write_text("{}", encoding="utf-8")
-    with pytest.raises(SafetyFileError, match="no English"):
+    with pytest.raises(PromptFileError, match="no English"):
         load_handoff(path)
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        (("{number}", "{numer}"), "emergency uses {numer}, which nobody fills"),
+        (("{number}", "999"), "emergency must hold {number} exactly once"),
+        (("{date}", "{date} {date}"), "checked must hold {date} exactly once"),
+        (("  closing:", "  closng:"), "Did you mean closing?"),
+    ],
+)
+def test_a_hand_off_whose_numbers_would_not_be_filled_in(change: tuple[str, str], told: str, tmp_path: Path) -> None:
+    text = (FOLDER / "handoff.yaml").read_text(encoding="utf-8")
+    path = tmp_path / "handoff.yaml"
+    path.write_text(text.replace(*change), encoding="utf-8")
+    with pytest.raises(PromptFileError) as fault:
+        load_handoff(path)
+    assert told in str(fault.value)

@@ -48,7 +48,7 @@ def test_a_head_without_the_key_pools_by_attention(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("file", "tensors", "match"),
     [
-        (replace(FILE, pooling="mean"), TENSORS, "'attention' or 'cls'"),
+        (replace(FILE, pooling="mean"), TENSORS, "must be attention or cls, not"),
         (replace(FILE, facets=["a", "b", "c"]), TENSORS, "the facets of a"),
         (FILE, {"weight": TENSORS["weight"]}, "tensors of a .CLS. head"),
         (FILE, {**TENSORS, "bias": np.zeros(2)}, "has shape"),

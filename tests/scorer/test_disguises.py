@@ -114,6 +114,8 @@ def test_what_only_looks_disguised_is_left_as_it_is(text: str) -> None:
         ("<ul><li>Breathe.</li><li>Walk.</li></ul>", "Breathe. Walk."),
         ("<!DOCTYPE html><head><title>x</title></head><body>Take care.</body>", "Take care."),
         ('<p\nclass="a">I&#39;m&nbsp;here</p>', "I'm here"),
+        ('<p title="sad > glad">I hear you</p>', "I hear you"),
+        ("I hear you <!-- and you", "I hear you"),
         ("~~Sorry~~ **take** _care_ `now`", "Sorry take care now"),
     ],
 )

@@ -84,10 +84,10 @@ def test_every_fault_of_its_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(ScorerError) as caught:
         ReadingFile.load(tmp_path)
     said = str(caught.value)
-    assert 'The key "title" is missing.' in said
-    assert 'There is no key "titel". Did you mean title?' in said
-    assert '"layers", item 2, must be a number.' in said
-    assert f'"emotions" must be {", ".join(EMOTIONS)}, in this order.' in said
+    assert "title is missing." in said
+    assert 'unknown key "titel". Did you mean title?' in said
+    assert "layers.2 must be a number, not true." in said
+    assert f"emotions must be {', '.join(EMOTIONS)}, in this order." in said
 
 
 def test_an_encoder_of_another_width_is_refused(weights: Weights) -> None:

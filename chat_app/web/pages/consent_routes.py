@@ -13,7 +13,7 @@ from heard.chat_app.common.notice import notice
 from heard.chat_app.safety import crisis_check
 from heard.chat_app.studies.survey_links import onward
 from heard.chat_app.web.dependencies import CountryDep, ParticipantDep, Site, SiteDep
-from heard.chat_app.web.pages.crisis_help import numbers
+from heard.chat_app.web.pages.crisis_help import phone_numbers
 from heard.chat_app.web.pages.rendering import page
 from heard.db.records import ConsentRecord
 
@@ -125,7 +125,7 @@ async def _refused(site: Site, stored: ConsentRecord | None, country: str | None
         await site.chats.stop(participant)
         await site.chats.dismiss(participant)
     # Not the chat's hand-off: its words answer a message, and here nobody has written one.
-    return page("declined.html", stored=stored is not None, survey=onward(to), **numbers(country))
+    return page("declined.html", stored=stored is not None, survey=onward(to), **phone_numbers(country))
 
 
 def _question_page(

@@ -24,7 +24,7 @@ def _handoff_texts() -> dict[str, HandoffText]:
     return load_handoff()
 
 
-def numbers(country: str | None) -> dict[str, Any]:
+def phone_numbers(country: str | None) -> dict[str, Any]:
     """What the template `numbers.html` needs: one country's numbers, or all without a choice."""
     chosen = [each for each in _hotlines().countries if each.code == country]
     return {"shown": chosen or _hotlines().countries, "directories": _hotlines().directories}
@@ -34,7 +34,7 @@ def handoff(language: str | None, country: str | None) -> dict[str, Any]:
     """What the template `handoff.html` needs: the text in a message's language, then in English, and the numbers."""
     english = _handoff_texts()["en"]
     own = _handoff_texts().get(language or "en", english)
-    return {"texts": list(dict.fromkeys((own, english))), "country": country, **numbers(country)}
+    return {"texts": list(dict.fromkeys((own, english))), "country": country, **phone_numbers(country)}
 
 
 @router.get("/help")
@@ -42,4 +42,4 @@ async def crisis_help(chosen: CountryDep, country: str = "") -> Response:
     """The numbers of a country: the one of the address, else the one that the person chose, else of all."""
     known = dict(crisis_check.countries())
     shown = country if country in known else None if country else chosen
-    return page("help.html", here="/help", country=shown, countries=crisis_check.countries(), **numbers(shown))
+    return page("help.html", here="/help", country=shown, countries=crisis_check.countries(), **phone_numbers(shown))

@@ -64,12 +64,12 @@ async def _your_data(site: Site, participant: str | None, problem: str | None = 
     known = await site.services.store.participant(participant) if participant else None
     if not participant or not known:
         return page("you.html", here="/you", counts=[])
-    counts = counted(await site.services.store.export_participant(participant))
+    counts = counts_by_kind(await site.services.store.export_participant(participant))
     status = 422 if problem else 200
     return page("you.html", status, here="/you", counts=counts, consent=known.consent, problem=problem)
 
 
-def counted(stored: dict[str, Any]) -> list[tuple[str, int]]:
+def counts_by_kind(stored: dict[str, Any]) -> list[tuple[str, int]]:
     """How many rows of each kind an export holds, without the kinds that have none."""
     conversations = stored["conversations"]
     messages = [message for conversation in conversations for message in conversation["messages"]]

@@ -3,7 +3,9 @@
 from typing import Any
 
 from fastapi import Request
-from fastapi.responses import HTMLResponse, Response
+from fastapi.responses import HTMLResponse, JSONResponse, Response
+from starlette.datastructures import Headers
+from starlette.types import Scope
 
 from heard.chat_app.common.notice import templates
 
@@ -25,6 +27,16 @@ def page(name: str, status: int = 200, *, here: str = "", scripted: bool = False
 def error_page(status: int, title: str, sentence: str) -> HTMLResponse:
     """A plain page for something that went wrong."""
     return page("error.html", status, title=title, sentence=sentence)
+
+
+def wants_page(scope: Scope) -> bool:
+    """Whether the caller is a browser that opens a page, rather than a script or another program."""
+    return scope["type"] == "http" and "text/html" in Headers(scope=scope).get("accept", "")
+
+
+def error_response(scope: Scope, status: int, title: str, sentence: str) -> Response:
+    """A plain page for a browser, JSON for a program."""
+    return error_page(status, title, sentence) if wants_page(scope) else JSONResponse({"detail": sentence}, status)
 
 
 class EarlyResponse(Exception):

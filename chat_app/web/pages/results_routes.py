@@ -5,30 +5,30 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Form, Request
 from fastapi.responses import RedirectResponse, Response
 
-from heard.chat_app.results import shown
+from heard.chat_app.results import display
 from heard.chat_app.results.charts import PICTURES, reach_of
 from heard.chat_app.results.records import Wanted
 from heard.chat_app.studies.study_file import StudyFileError, study_of
 from heard.chat_app.web.dependencies import Site, SiteDep
 from heard.chat_app.web.pages.rendering import EarlyResponse, error_page, page
-from heard.chat_app.web.researcher import HOLDS_SECONDS, RESEARCHER_COOKIE
+from heard.chat_app.web.researcher import RESEARCHER_COOKIE, SESSION_SECONDS
 from heard.db.study_records import LEAST_FROM, LETTERS, StudyRecord
 
 OFF = "This page is off. Whoever runs heard turns it on by the setting researcher_token."
 WRONG = "That is not the token. It is the value of researcher_token in the settings of this server."
-HELD_UP = "There were too many wrong tokens. Please try again in five minutes."
+LOCKED_OUT = "There were too many wrong tokens. Please try again in five minutes."
 NO_STUDY = "There is no such study in this database."
 
 
 async def turned_on(site: SiteDep) -> None:
     """Raise EarlyResponse (404) where the settings have no token."""
-    if not site.researcher.on:
+    if not site.researcher.enabled:
         raise EarlyResponse(error_page(404, "Not here", OFF))
 
 
 async def signed_in(request: Request, site: SiteDep) -> None:
     """Raise EarlyResponse (401) for anybody else than a researcher, who is not told what studies there are."""
-    if not site.researcher.knows(request.headers):
+    if not site.researcher.is_signed_in(request.headers):
         raise EarlyResponse(page("results_login.html", 401, problem=None))
 
 
@@ -62,14 +62,14 @@ async def studies(site: SiteDep) -> Response:
 @router.post("/results")
 async def sign_in(site: SiteDep, token: Annotated[str, Form()] = "") -> Response:
     """Take the token, for a cookie."""
-    role = site.researcher
-    if role.held_up:
-        return page("results_login.html", 429, problem=HELD_UP)
-    if not role.opens(token.strip()):
+    researcher = site.researcher
+    if researcher.locked_out:
+        return page("results_login.html", 429, problem=LOCKED_OUT)
+    if not researcher.accepts(token.strip()):
         return page("results_login.html", 403, problem=WRONG)
     response = RedirectResponse("/results", 303)
     response.set_cookie(
-        RESEARCHER_COOKIE, role.cookie(), HOLDS_SECONDS, path="/results", httponly=True, samesite="strict"
+        RESEARCHER_COOKIE, researcher.cookie(), SESSION_SECONDS, path="/results", httponly=True, samesite="strict"
     )
     return response
 
@@ -88,7 +88,7 @@ async def results(request: Request, site: SiteDep, record: StudyDep, wanted: Wan
         reach=reach_of(found.strengths),
         letters=LETTERS,
         least_from=LEAST_FROM,
-        shown=shown,
+        display=display,
     )
 
 

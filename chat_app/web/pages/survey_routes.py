@@ -188,12 +188,12 @@ async def close(site: SiteDep, visit: VisitDep, country: CountryDep, closing: An
 async def ballot(site: SiteDep, own: BallotDep) -> Response:
     """A ballot, with the marks of its vote."""
     visit = own.visit
-    seen = await site.surveys.blind_view(own.record)
+    view = await site.surveys.blind_view(own.record)
     return survey_page(
         "survey_ballot.html",
         study=visit.study,
-        ballot=seen,
-        htmls={answer.letter: as_html(answer.text) for answer in seen.answers},
+        ballot=view,
+        htmls={answer.letter: as_html(answer.text) for answer in view.answers},
         marks=Marks.of(own.vote),
         final=told(visit.study.reveal, own.vote),
         voted=visit.standing.voted,

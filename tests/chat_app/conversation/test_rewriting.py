@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,11 +12,10 @@ from heard.chat_app.conversation.rewriting import critique_guidance, guidance_fo
 from heard.chat_app.models.catalogue import BUILT_IN
 from heard.db.records import DraftRecord, DraftStatus, ScoreRecord
 from heard.prompts.library import PromptLibrary
-from heard.prompts.policy_files import read_policies
 from heard.prompts.records import Policy
 from heard.scorer.training.data import project_set
 
-POLICIES = read_policies(Path("none"))
+POLICIES = PromptLibrary.load().policies
 BELOW, STOPS = POLICIES["below-threshold"], POLICIES["below-with-stops"]
 HEAPED = "I feel your pain, sadness, sorrow and fear. That is all so hard."
 

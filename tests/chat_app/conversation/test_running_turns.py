@@ -40,7 +40,7 @@ REQUEST = TurnRequest(
     reply_id="reply",
     text=WORDS,
     persona=Persona("p", "P", "", "s", "{prompt}", 10, 1, ()),
-    strategy=Strategy("plain", "Plain", "", "", 1),
+    strategy=Strategy(id="plain", name="Plain", description=""),
     model=ModelSpec("echo", "echo", "echo", "Echo"),
     live_scores=True,
     auto_improve=False,

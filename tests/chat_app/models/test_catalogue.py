@@ -163,6 +163,19 @@ def test_a_bad_entry_is_refused_with_the_next_step(tmp_path: Path, text: str, wo
     assert "\n" not in str(caught.value)
 
 
+def test_every_fault_of_every_entry_is_named_at_once(tmp_path: Path) -> None:
+    with pytest.raises(ModelsError) as caught:
+        load(
+            tmp_path,
+            f'a = {{ {GOOD}, temprature = 1, seed = -1, base_url = "http://x:0x" }}\n'
+            'b = { provider = "anthropic", model = "m", seed = 1, temperature = 1.5 }\n'
+            'c = { provider = "echo", fallback = "d" }',
+        )
+    first, _, second = str(caught.value).partition("model b: ")
+    assert [words in first for words in ("Did you mean temperature", "seed must be", "base_url must be")] == [True] * 3
+    assert [words in second for words in ("key_env is missing", "seed has no meaning", "from 0 to 1.")] == [True] * 3
+
+
 @pytest.mark.parametrize("entry", [f'key_env = "{KEY}"', f'key_env = "{KEY.replace("-", "_")}"', f'api_key = "{KEY}"'])
 def test_a_key_in_the_file_is_refused_and_not_repeated(tmp_path: Path, entry: str) -> None:
     with pytest.raises(ModelsError) as caught:

@@ -3,7 +3,6 @@
 import json
 from dataclasses import replace
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -32,7 +31,7 @@ from heard.chat_app.page.reopen import cards, with_replies
 from heard.chat_app.page.settings_panel import fields
 from heard.chat_app.safety import crisis_check
 from heard.db.records import DraftRecord, DraftStatus, MessageRecord, Outcome, ReplyRecord, ScoreRecord
-from heard.prompts.policy_files import read_policies
+from heard.prompts.library import PromptLibrary
 from heard.prompts.records import Strategy
 from heard.scorer.records import EmpathyScore, ScoreStatus
 
@@ -157,9 +156,9 @@ def test_a_sentence_stays_one_quotation() -> None:
 
 OFFER = Offer(
     models={"echo": ModelSpec("echo", "echo", "echo", "Echo"), "b": ModelSpec("b", "openai", "m", "Echo")},
-    strategies={"plain": Strategy("plain", "Plain", "", "", 1)},
+    strategies={"plain": Strategy(id="plain", name="Plain", description="")},
     countries={"GB": "United Kingdom"},
-    improve=read_policies(Path("none"))["below-threshold"],
+    improve=PromptLibrary.load().policies["below-threshold"],
 )
 CHOICES = Choices("echo", "plain", True, False, 1.7, None)
 
@@ -212,7 +211,7 @@ def test_the_panel_offers_what_there_is_with_the_choices_in_force() -> None:
 
 
 def test_the_switch_is_called_what_its_policy_is_called_and_a_policy_without_a_threshold_has_no_slider() -> None:
-    best = read_policies(Path("none"))["best-of-3"]
+    best = PromptLibrary.load().policies["best-of-3"]
     shown = {field["id"]: field for field in fields(CHOICES, replace(OFFER, improve=best))}
     assert list(shown) == ["model", "strategy", "live_scores", "auto_improve", "country"]
     assert (shown["auto_improve"]["label"], shown["auto_improve"]["description"]) == (best.name, best.description)

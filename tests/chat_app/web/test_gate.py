@@ -10,7 +10,7 @@ import pytest
 
 from heard.chat_app.common.identity import VISITOR_COOKIE, new_participant
 from heard.chat_app.safety import crisis_check
-from heard.chat_app.web.gate import CLOSED
+from heard.chat_app.web.consent_gate import BLOCKED_PATHS
 from heard.db.records import (
     ConsentRecord,
 )
@@ -65,7 +65,7 @@ async def test_another_person_s_token_does_not_come_through(web: Web, foreign: d
     assert seen["auth"] is None
 
 
-@pytest.mark.parametrize("path", CLOSED)
+@pytest.mark.parametrize("path", BLOCKED_PATHS)
 async def test_unused_doors_of_chainlit_are_shut(web: Web, path: str) -> None:
     await web.answer()
     assert (await web.client.get(path)).status_code == 404

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from heard.chat_app.common.identity import Identity
-from heard.chat_app.web.researcher import GUESSES, HOLDS_SECONDS, RESEARCHER_COOKIE, Researcher
+from heard.chat_app.web.researcher import MOST_FAILURES, RESEARCHER_COOKIE, SESSION_SECONDS, Researcher
 from heard.db.store import Store
 from tests.journeys.web import HERE, Web, built
 from tests.journeys.web import store as store
@@ -60,7 +60,7 @@ async def test_the_token_opens_it_once_and_for_the_path_only(tmp_path: Path, sto
         answer = await web.client.post("/results", data={"token": TOKEN}, headers=HERE)
         assert answer.status_code == 303
         cookie = answer.headers["set-cookie"].lower()
-        for part in ("httponly", "samesite=strict", "path=/results", f"max-age={HOLDS_SECONDS}"):
+        for part in ("httponly", "samesite=strict", "path=/results", f"max-age={SESSION_SECONDS}"):
             assert part in cookie
         assert TOKEN not in cookie
         assert "Who sounds warm?" in (await web.client.get("/results")).text
@@ -84,7 +84,7 @@ async def test_the_token_opens_it_once_and_for_the_path_only(tmp_path: Path, sto
 async def test_guesses_are_few(tmp_path: Path, store: Store) -> None:
     web = await opened(tmp_path, store)
     async with web.client:
-        for _ in range(GUESSES):
+        for _ in range(MOST_FAILURES):
             wrong = await web.client.post("/results", data={"token": "é" * 30}, headers=HERE)
             assert wrong.status_code == 403
         late = await web.client.post("/results", data={"token": TOKEN}, headers=HERE)
@@ -96,17 +96,17 @@ def test_a_cookie_ends_with_its_time_its_token_and_its_server(tmp_path: Path) ->
     now = [1_000_000.0]
     role = Researcher(TOKEN, Identity.load(tmp_path / "one"), clock=lambda: now[0])
     headers = {"cookie": f"{RESEARCHER_COOKIE}={role.cookie()}"}
-    assert role.knows(headers)
-    assert not Researcher(TOKEN + "x", role.identity, clock=lambda: now[0]).knows(headers)
-    assert not Researcher(TOKEN, Identity.load(tmp_path / "two"), clock=lambda: now[0]).knows(headers)
-    assert not Researcher("", role.identity, clock=lambda: now[0]).knows(headers)
-    now[0] += HOLDS_SECONDS
-    assert not role.knows(headers)
-    for _ in range(GUESSES):
-        assert not role.opens("no")
-    assert role.held_up
+    assert role.is_signed_in(headers)
+    assert not Researcher(TOKEN + "x", role.identity, clock=lambda: now[0]).is_signed_in(headers)
+    assert not Researcher(TOKEN, Identity.load(tmp_path / "two"), clock=lambda: now[0]).is_signed_in(headers)
+    assert not Researcher("", role.identity, clock=lambda: now[0]).is_signed_in(headers)
+    now[0] += SESSION_SECONDS
+    assert not role.is_signed_in(headers)
+    for _ in range(MOST_FAILURES):
+        assert not role.accepts("no")
+    assert role.locked_out
     now[0] += 301
-    assert not role.held_up
+    assert not role.locked_out
     assert TOKEN not in repr(role)
 
 

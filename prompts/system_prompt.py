@@ -8,8 +8,13 @@ prompts. A persona with none of the parts but `system` reads exactly that.
 """
 
 from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal, get_args
 
-LEVELS = ("low", "medium", "high")
+from heard.prompts.fields import NonEmpty
+
+Level = Literal["low", "medium", "high"]
+LEVELS = get_args(Level)
 TRAITS: Mapping[str, tuple[str, str, str]] = {
     "empathic_concern": (
         "Other people's troubles do not move you much.",
@@ -27,17 +32,27 @@ TRAITS: Mapping[str, tuple[str, str, str]] = {
         "You have known the same as the person tells; still, tell no stories of your own.",
     ),
 }
-"""The attributes of a persona in the study of story-evoked empathy ("Talk, Listen, Connect"), beside gender, and what
-the model reads for each of LEVELS. The first two are scales of the Interpersonal Reactivity Index (Davis 1983)."""
-GENDER = "gender"
+"""What the model reads for each of LEVELS."""
 
 
-def system_text(
-    system: str, voice: str, background: str, traits: Mapping[str, str], language: str, culture: str
-) -> str:
-    """The whole system text, a line for each part that is there. `traits`: gender in a word, of the others a level."""
-    told = [f"Your gender: {traits[GENDER]}."] if GENDER in traits else []
-    told += [words[LEVELS.index(traits[name])] for name, words in TRAITS.items() if name in traits]
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Traits:
+    """The attributes of a persona in the study of story-evoked empathy ("Talk, Listen, Connect").
+
+    The first two levels are scales of the Interpersonal Reactivity Index (Davis 1983).
+    """
+
+    gender: NonEmpty | None = None
+    empathic_concern: Level | None = None
+    perspective_taking: Level | None = None
+    similarity_of_experience: Level | None = None
+
+
+def compose_system_prompt(system: str, voice: str, background: str, traits: Traits, language: str, culture: str) -> str:
+    """The whole system text, a line for each part that is there."""
+    sentences = [f"Your gender: {traits.gender}."] if traits.gender else []
+    levels = [(words, getattr(traits, name)) for name, words in TRAITS.items()]
+    sentences += [words[LEVELS.index(level)] for words, level in levels if level]
     answers = f"Always answer in {language}." if language else ""
-    parts = (system, voice, background, " ".join(told), answers, culture)
+    parts = (system, voice, background, " ".join(sentences), answers, culture)
     return "\n".join(part.strip() for part in parts if part.strip())

@@ -1,0 +1,164 @@
+"""What every request passes on its way in and out: security headers, a net under all faults, its origin and its size.
+
+Plain ASGI, because Starlette's BaseHTTPMiddleware does not see websockets, and the chat is one.
+"""
+
+import logging
+from collections.abc import Callable
+
+from fastapi.responses import Response
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.exceptions import HTTPException
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from heard.chat_app.web.consent_gate import is_chat
+from heard.chat_app.web.logs import kind_and_place
+from heard.chat_app.web.pages.rendering import error_response
+
+PAGE_POLICY = (
+    "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+)
+"""Content-Security-Policy of a page that brings none of its own."""
+LARGEST_BODY = 1_048_576
+"""Bytes of a request. A message travels by websocket; no form or call here comes near this."""
+SERVER_FAULT = "Something went wrong on this server. Please try again; if it stays so, tell whoever runs this page."
+CROSS_ORIGIN = "This request came from another page, so it was not carried out. Open the page here and try again."
+
+log = logging.getLogger(__name__)
+
+
+class SecurityHeaders:
+    """Security headers on every response."""
+
+    def __init__(self, app: ASGIApp, *, chat_policy: Callable[[], str], secure_cookies: bool) -> None:
+        self.app, self.chat_policy, self.secure_cookies = app, chat_policy, secure_cookies
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on."""
+
+        async def with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                self._add_headers(message, is_chat(scope["path"]))
+            await send(message)
+
+        await self.app(scope, receive, with_headers)
+
+    def _add_headers(self, message: Message, in_chat: bool) -> None:
+        headers = MutableHeaders(scope=message)
+        if in_chat:
+            headers["Content-Security-Policy"] = self.chat_policy()
+        headers.setdefault("Content-Security-Policy", PAGE_POLICY)  # a page of ours may have brought its own
+        headers["X-Content-Type-Options"] = "nosniff"
+        headers["X-Frame-Options"] = "DENY"
+        headers["Referrer-Policy"] = "same-origin"
+        headers["Cross-Origin-Opener-Policy"] = "same-origin"
+        headers["Permissions-Policy"] = "camera=(), geolocation=(), microphone=()"
+        if self.secure_cookies:
+            message["headers"] = [
+                (name, value + b"; Secure" if name == b"set-cookie" and b"; secure" not in value.lower() else value)
+                for name, value in message["headers"]
+            ]
+
+
+class ErrorBoundary:
+    """No fault text of any code on a page.
+
+    An exception, or a response of 5xx from the mounted chat (whose text may quote SQL or a message), becomes
+    `SERVER_FAULT`.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on."""
+        if scope["type"] not in ("http", "websocket"):
+            await self.app(scope, receive, send)
+            return
+        started = replaced = disconnected = False
+
+        async def watched_receive() -> Message:
+            nonlocal disconnected
+            message = await receive()
+            disconnected = disconnected or message["type"] in ("http.disconnect", "websocket.disconnect")
+            return message
+
+        async def guarded_send(message: Message) -> None:
+            nonlocal started, replaced
+            if message["type"] == "http.response.start":
+                started = True
+                if is_chat(scope["path"]) and message["status"] >= 500:
+                    replaced = True
+                    await _server_error(scope)(scope, receive, send)
+            if not replaced:
+                await send(message)
+
+        try:
+            await self.app(scope, watched_receive, guarded_send)
+        except Exception as error:  # noqa: BLE001 - the outermost boundary of a request: the server's log would quote it
+            # A browser that leaves in the middle of a response is no fault: Starlette's own middleware raises then, and
+            # by the ASGI specification so does `send`, with an OSError.
+            left = disconnected or (scope["type"] == "websocket" and isinstance(error, OSError))
+            level = logging.DEBUG if left else logging.ERROR
+            log.log(level, "A request failed: %s", kind_and_place(type(error), error.__traceback__))
+            if scope["type"] == "http" and not started:
+                await _server_error(scope)(scope, receive, send)
+
+
+def _server_error(scope: Scope) -> Response:
+    return error_response(scope, 500, "Something went wrong", SERVER_FAULT)
+
+
+class OriginCheck:
+    """Refuse what another site makes a browser send.
+
+    Unsafe methods and websockets with a foreign `Origin` get 403. Chainlit's socket accepts any origin, and a page on
+    another port of the same name is "same site" to a cookie, so SameSite alone would not do. Forms must name their
+    origin; elsewhere a program without a browser may leave it out.
+    """
+
+    FORMS = ("/consent", "/you/erase", "/scorer", "/scorer/flag", "/results")
+    FORMS_BELOW = "/survey/"
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on, or respond with 403."""
+        unsafe = scope["type"] == "websocket" or scope.get("method", "GET") not in ("GET", "HEAD", "OPTIONS")
+        if unsafe and not self._same_origin(scope["path"], Headers(scope=scope)):
+            await error_response(scope, 403, "Not from this page", CROSS_ORIGIN)(scope, receive, send)
+            return
+        await self.app(scope, receive, send)
+
+    def _same_origin(self, path: str, headers: Headers) -> bool:
+        origin = headers.get("origin")
+        if origin is None:
+            form = path in self.FORMS or path.startswith(self.FORMS_BELOW)
+            return not form or headers.get("sec-fetch-site") == "same-origin"
+        return origin.lower() in {f"{scheme}://{headers.get('host', '').lower()}" for scheme in ("http", "https")}
+
+
+class BodyLimit:
+    """Refuse bodies larger than any request here needs.
+
+    Not Starlette's RequestBodyLimitMiddleware, because that puts a text of its own in place of ours.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on; HTTPException (413) reaches whoever reads too large a body."""
+        arrived = 0
+
+        async def counted_receive() -> Message:
+            nonlocal arrived
+            message = await receive()
+            if message["type"] == "http.request":
+                arrived += len(message.get("body", b""))
+                if arrived > LARGEST_BODY:
+                    raise HTTPException(413)
+            return message
+
+        await self.app(scope, counted_receive, send)
