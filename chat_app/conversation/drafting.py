@@ -30,8 +30,7 @@ from heard.chat_app.conversation.rewriting import (
 from heard.chat_app.conversation.services import Services
 from heard.chat_app.models.records import Delta, ModelFailure, Waiting
 from heard.db.records import DraftStatus
-from heard.prompts.build import build_prompt
-from heard.prompts.chain import for_reply
+from heard.prompts.build import build_prompt, for_reply
 from heard.prompts.history import TokenCounter
 from heard.prompts.records import PolicyKind, Prompt
 from heard.scorer.score import Rated

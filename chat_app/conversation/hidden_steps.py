@@ -19,8 +19,7 @@ from heard.chat_app.conversation.drafts import Drafts
 from heard.chat_app.conversation.services import Services
 from heard.chat_app.models.records import FailureKind, ModelFailure, Waiting
 from heard.db.records import StepRecord
-from heard.prompts.build import build_prompt
-from heard.prompts.chain import for_step
+from heard.prompts.build import build_prompt, for_step
 from heard.prompts.history import TokenCounter
 from heard.prompts.records import Prompt, PromptMessage, Step
 from heard.scorer.errors import ScorerError
