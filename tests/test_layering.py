@@ -41,7 +41,7 @@ too only from `commands` (`TRAINERS`)."""
 TRAINERS = ("commands", "comparing")
 HOMES = {
     "aiolimiter": {"chat_app/comparing/running.py"},
-    "aiosqlite": {"db/lite.py"},
+    "aiosqlite": {"db/sqlite_driver.py"},
     "alembic": {"db/"},
     "anthropic": {"chat_app/models/providers/"},
     "anyascii": {"chat_app/safety/unicode.py"},

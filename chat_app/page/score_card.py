@@ -1,10 +1,10 @@
-"""The score card's content: plain values for `public/elements/ScoreCard.jsx`, which draws them and decides nothing."""
+"""The props of the score card: plain values for `public/elements/ScoreCard.jsx`, which only draws them."""
 
 import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from heard.chat_app.common.markdown import shown_text
+from heard.chat_app.common.markdown import safe_final_markdown
 from heard.chat_app.conversation.drafts import score_details
 from heard.chat_app.page.wording import AIMS
 from heard.db.records import DraftRecord, DraftStatus, ScoreRecord
@@ -14,8 +14,8 @@ ELEMENT = "ScoreCard"
 """File name below `public/elements/`, without its ending."""
 
 PENDING: dict[str, Any] = {"pending": True}
-"""A card that shows nothing yet. Sent while the reply streams, so that the page has fetched and compiled the card when
-there is a score to show: a tenth of a second less to wait."""
+"""A card that shows nothing yet. It is sent while the reply streams, so that the page has fetched and compiled the card
+when there is a score: a tenth of a second less to wait."""
 
 LABELS = {"cognitive": "Cognitive", "emotional": "Emotional", "behavioral": "Behavioral"}
 MEANINGS = {
@@ -34,32 +34,34 @@ Score = EmpathyScore | ScoreRecord
 def live_props(
     scores: Mapping[int, EmpathyScore], texts: Mapping[int, str], guidance: str | None, *, rewriting: bool
 ) -> dict[str, Any]:
-    """The card while a turn runs: the newest score, and the drafts so far.
+    """Return the card of a running turn: the newest score, and the drafts so far.
 
-    `scores` and `texts` are by draft number, `guidance` is the component that a running rewrite aims at.
+    `scores` and `texts` are by draft number; `guidance` is the component that a running rewrite aims at.
     """
     newest = max(scores)
-    drafts = [_draft(number, texts[number], scores[number], kept=number == newest) for number in sorted(scores)]
+    drafts = [_draft_props(number, texts[number], scores[number], kept=number == newest) for number in sorted(scores)]
     note = f"Writing it again, {AIMS[guidance]}." if rewriting and guidance in AIMS else None
     return _card(scores[newest], texts[newest], drafts, note=note, improved=False)
 
 
 def final_props(drafts: Sequence[DraftRecord]) -> dict[str, Any] | None:
-    """The card of a stored reply; None for a reply without a score entry (stopped or broken), which gets no card."""
+    """Return the card of a stored reply; None for a stopped or broken one, which has no score."""
     kept = next((draft for draft in drafts if draft.kept), None)
     if kept is None or kept.score is None or kept.status is not DraftStatus.COMPLETE:
         return None
-    shown = [_draft(draft.number, draft.text, draft.score, kept=draft.kept, status=draft.status) for draft in drafts]
+    draft_props = [
+        _draft_props(draft.number, draft.text, draft.score, kept=draft.kept, status=draft.status) for draft in drafts
+    ]
     improved = kept.number > 1
     note = None
     if len(drafts) > 1 and not improved:
         note = "It was written again, but the first draft scored best and was kept."
-    return _card(kept.score, kept.text, shown, note=note, improved=improved)
+    return _card(kept.score, kept.text, draft_props, note=note, improved=improved)
 
 
 def _card(score: Score, text: str, drafts: list[dict[str, Any]], *, note: str | None, improved: bool) -> dict[str, Any]:
     return {
-        "score": score_props(score) | {"words": words_of(score, text)},
+        "score": score_props(score) | {"words": evidence_words(score, text)},
         "improved": improved,
         "note": note,
         "drafts": drafts if len(drafts) > 1 else [],
@@ -68,7 +70,7 @@ def _card(score: Score, text: str, drafts: list[dict[str, Any]], *, note: str | 
 
 
 def score_props(score: Score) -> dict[str, Any]:
-    """One score: bars, words, and the same in one sentence for a screen reader; no numbers when there is no score."""
+    """Return one score: bars, words, and a sentence for screen readers; no numbers if there is no score."""
     empathy = score.empathy
     if empathy is None:
         reason = score.reason or "This text cannot be scored."
@@ -90,16 +92,18 @@ def score_props(score: Score) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def words_of(score: Score, text: str) -> list[dict[str, Any]]:
-    """The words of `text`, the reply as it was scored, that carried each component.
+def evidence_words(score: Score, text: str) -> list[dict[str, Any]]:
+    """Return the words of `text`, the reply as it was scored, that are the evidence for each component.
 
-    One {"label", "pieces": [{"text", "weight"}]} for each component that some words carried, `weight` being their share
-    of the evidence for it, 0..1.
+    One {"label", "pieces": [{"text", "weight"}]} for each component with evidence; `weight` is the share of its
+    evidence, 0..1.
     """
     found, evidence = [], _details(score).get("evidence", {})
     for name in COMPONENTS:  # stored JSON has its keys in an order of its own
         spans = evidence.get(name, ())
-        pieces = [{"text": shown_text(text[start:end]).strip(), "weight": weight} for start, end, weight in spans]
+        pieces = [
+            {"text": safe_final_markdown(text[start:end]).strip(), "weight": weight} for start, end, weight in spans
+        ]
         if pieces := [piece for piece in pieces if piece["text"]]:
             found.append({"label": LABELS[name], "pieces": pieces})
     return found
@@ -114,7 +118,7 @@ def _bar(label: str, value: float, meaning: str, ends: Sequence[float] | None) -
     return {
         "label": label,
         "meaning": meaning,
-        "shown": _shown(value, level),
+        "shown": _format_score(value, level),
         "share": _share(value),
         "range": [_share(end) for end in ends] if ends else None,
         "level": level.value,
@@ -125,22 +129,22 @@ def _share(value: float) -> float:
     return round(min(1.0, max(0.0, (value - 1) / 2)), 4)
 
 
-def _shown(value: float, level: Level) -> str:
-    """One decimal, or two where rounding would cross a level's edge: 2.46 is Moderate and must not read 2.5."""
+def _format_score(value: float, level: Level) -> str:
+    """Return a score with one decimal, or two if rounding would change its level: 2.46 is Moderate, unlike 2.5."""
     rounded = round(value, 1)
     if level_of(rounded) is level:
         return f"{rounded:.1f}"
     return f"{math.floor(value * 100) / 100:.2f}"
 
 
-def _draft(
+def _draft_props(
     number: int, text: str, score: Score | None, *, kept: bool, status: DraftStatus = DraftStatus.COMPLETE
 ) -> dict[str, Any]:
     if score is not None and score.empathy is not None:
         level = level_of(score.empathy)
-        verdict = f"Empathy {_shown(score.empathy, level)}, {level.value}"
+        verdict = f"Empathy {_format_score(score.empathy, level)}, {level.value}"
     elif status is not DraftStatus.COMPLETE:
         verdict = "broke off, not scored" if status is DraftStatus.BROKEN else "stopped, not scored"
     else:
         verdict = "not scored"
-    return {"number": number, "text": shown_text(text), "verdict": verdict, "kept": kept}
+    return {"number": number, "text": safe_final_markdown(text), "verdict": verdict, "kept": kept}
