@@ -52,6 +52,12 @@ test: $(VENV)/.dev ## linter, type checker, every test
 	@$(BIN)/mypy
 	@$(BIN)/python $(RUN_TESTS) $(ARGS)
 
+quick: $(VENV)/.dev ## linter, type checker and the tests that start no program, in under 90 seconds
+	@$(BIN)/ruff check -q .
+	@$(BIN)/ruff format -q --check .
+	@$(BIN)/mypy
+	@$(BIN)/python -m pytest -q -n 2 $$(cat tests/quick.txt) $(ARGS)
+
 test-lowest: $(LOWEST)/.dev ## every test with the oldest libraries that pyproject.toml allows
 	@$(LOWEST)/bin/python $(RUN_TESTS) --lowest $(ARGS)
 

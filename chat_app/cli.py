@@ -22,7 +22,7 @@ from heard.chat_app.commands import (
     reading,
     results,
     score,
-    settings,
+    show_settings,
     study,
 )
 from heard.errors import UserError
@@ -59,7 +59,7 @@ def options(
 
 for commands in (
     chat,
-    settings,
+    show_settings,
     score,
     reading,
     perturb,
@@ -85,8 +85,10 @@ def main() -> None:
         missing = (error.name or "").partition(".")[0]
         if missing in ("", "heard"):
             raise
-        command = "".join(sys.argv[1:2])
-        typer.echo(f'heard: `heard {command}` needs {missing}. Run pip install "heard[chat]".', err=True)
+        step = 'Run pip install "heard[chat]".'
+        if missing in sys.stdlib_module_names:
+            step = "Python has that on Linux and macOS only; on Windows run heard in WSL."
+        typer.echo(f"heard: `heard {''.join(sys.argv[1:2])}` needs {missing}. {step}", err=True)
         sys.exit(2)
     except UserError as error:
         typer.echo(f"heard: {error}", err=True)

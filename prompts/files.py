@@ -14,7 +14,7 @@ from heard.errors import UserError
 from heard.validation import Fault, faults_of
 
 T = TypeVar("T")
-Check = Callable[[Mapping[str, Any]], Iterable[Fault]]
+CrossCheck = Callable[[Mapping[str, Any]], Iterable[Fault]]
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,39}\.yaml")
 # In C where the library has it: a thousand files in a tenth of the time.
 _SafeLoader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -59,10 +59,10 @@ def yaml_files(folder: Path) -> tuple[list[Path], list[str]]:
     return [folder / name for name in names], faults if names else [f"{folder} holds no .yaml file. Put one there."]
 
 
-def read_record(path: Path, kind: type[T], also: Check | None = None) -> T:
+def read_record(path: Path, kind: type[T], cross_check: CrossCheck | None = None) -> T:
     """The record that a file holds, an instance of the dataclass `kind`.
 
-    `also` looks at the file's values for what no field can know by itself. Raises PromptFileError with every fault.
+    `cross_check` finds in the file's values what no field can know by itself. Raises PromptFileError with every fault.
     """
     try:
         text = path.read_text(encoding="utf-8")
@@ -77,7 +77,7 @@ def read_record(path: Path, kind: type[T], also: Check | None = None) -> T:
         raise PromptFileError(
             f"{where}: not valid YAML, {why}. Mend that line; a text with a colon needs quotes."
         ) from error
-    faults = list(also(values)) if also and isinstance(values, dict) else []
+    faults = list(cross_check(values)) if cross_check and isinstance(values, dict) else []
     schema: TypeAdapter[T] = _schema(cast(Any, kind))
     try:
         record = schema.validate_python(values)

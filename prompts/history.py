@@ -12,7 +12,7 @@ from heard.prompts.records import Prompt, PromptMessage
 
 Exchange = tuple[str, str]
 """An earlier (message, reply)."""
-Counter = Callable[[str], int]
+TokenCounter = Callable[[str], int]
 """Tokens of a text."""
 
 MESSAGE_TOKENS = 8
@@ -40,22 +40,22 @@ def estimate_tokens(text: str) -> int:
     return others + sum(-(-word // LETTERS_PER_TOKEN) for word in words)
 
 
-def most_tokens(texts: Iterable[str]) -> int:
+def token_upper_bound(texts: Iterable[str]) -> int:
     """Of messages with these texts, and whatever tokenizer and template: a bound that needs no counting."""
     return TEMPLATE_TOKENS + sum(len(text.encode("utf-8", "surrogatepass")) + MESSAGE_TOKENS for text in texts)
 
 
-def prompt_tokens(messages: Iterable[PromptMessage], count: Counter) -> int:
+def prompt_tokens(messages: Iterable[PromptMessage], count: TokenCounter) -> int:
     """Of a whole prompt, template included; never less than the model will read, if `count` is never too low."""
     return TEMPLATE_TOKENS + sum(count(message.content) + MESSAGE_TOKENS for message in messages)
 
 
-def exchange_tokens(exchange: Exchange, count: Counter) -> int:
+def exchange_tokens(exchange: Exchange, count: TokenCounter) -> int:
     """Of one earlier message and its reply."""
     return sum(count(text) + MESSAGE_TOKENS for text in exchange)
 
 
-def kept_history(history: Sequence[Exchange], room: int, count: Counter) -> list[Exchange]:
+def kept_history(history: Sequence[Exchange], room: int, count: TokenCounter) -> list[Exchange]:
     """The first turn and as many of the newest, in order, as fit `room` tokens together. `history` is oldest first."""
     if not history:
         return []
@@ -74,10 +74,10 @@ def with_summary(head: Sequence[PromptMessage], summary: str | None) -> list[Pro
     one, or one further on."""
     if not summary:
         return list(head)
-    told = f"{SUMMARY_HEAD}\n{summary}"
+    section = f"{SUMMARY_HEAD}\n{summary}"
     if head and head[0].role == "system":
-        return [PromptMessage("system", f"{head[0].content}\n\n{told}"), *head[1:]]
-    return [PromptMessage("system", told), *head]
+        return [PromptMessage("system", f"{head[0].content}\n\n{section}"), *head[1:]]
+    return [PromptMessage("system", section), *head]
 
 
 def with_history(
@@ -87,7 +87,7 @@ def with_history(
     *,
     summary: str | None,
     room: int,
-    count: Counter,
+    count: TokenCounter,
 ) -> list[PromptMessage]:
     """All messages of a prompt that takes at most `room` tokens, unless head and last alone are longer.
 
@@ -96,7 +96,7 @@ def with_history(
     opening = with_summary(head, summary)
     whole = [*(message.content for message in (*opening, last)), *(text for pair in history for text in pair)]
     kept = list(history)
-    if most_tokens(whole) > room:
+    if token_upper_bound(whole) > room:
         left = room - prompt_tokens([*opening, last], count)
         if left < 0:
             opening, left = list(head), room - prompt_tokens([*head, last], count)
@@ -107,7 +107,7 @@ def with_history(
     return [*opening, *said, last]
 
 
-def exchanges_in(prompt: Prompt, history: Sequence[Exchange]) -> list[bool]:
+def exchanges_included(prompt: Prompt, history: Sequence[Exchange]) -> list[bool]:
     """Of each earlier turn, whether the prompt holds it."""
     contents = [message.content for message in prompt.messages]
     held = set(itertools.pairwise(contents))

@@ -17,7 +17,7 @@ from typing import Annotated, Any
 from pydantic import with_config
 
 from heard.hints import closest
-from heard.prompts.fields import Words, variables
+from heard.prompts.fields import NonEmpty, only_variables
 from heard.prompts.files import PromptFileError, read_record, yaml_files
 from heard.prompts.persona_files import WORD, read_persona
 from heard.prompts.policy_files import read_policy
@@ -35,7 +35,7 @@ Stamp = tuple[int, int]
 """Of a file: when it was changed, in nanoseconds, and its bytes."""
 Reader = Callable[[Path, str], Any]
 """Of one file, with the persona's word. Raises PromptFileError."""
-GuidanceText = Annotated[Words, variables(WORD)]
+GuidanceText = Annotated[NonEmpty, only_variables(WORD)]
 
 
 @with_config(extra="forbid")
@@ -88,7 +88,7 @@ class PromptLibrary:
     """Of PARTS those that the folder has had: one that goes away is a fault, and never gives way to ours in silence."""
     _stamps: dict[str, Stamp] = field(default_factory=dict)
     """Of the files as they were last looked at, broken ones too."""
-    _kept: dict[str, tuple[Stamp | None, Any]] = field(default_factory=dict)
+    _cache: dict[str, tuple[Stamp | None, Any]] = field(default_factory=dict)
     """The record of each sound file, so that one edit among a thousand files costs one."""
 
     @classmethod
@@ -99,8 +99,8 @@ class PromptLibrary:
         PromptFileError with every fault of every file.
         """
         library = cls({}, {}, {}, {}, SummaryInstructions("", 0), _folder=folder or BUILT_IN, _word=persona_word)
-        library._stamps = library._look()
-        faults = [*_strays(library._folder), *library._read()]
+        library._stamps = library._current_stamps()
+        faults = [*_ignored(library._folder), *library._read()]
         if faults:
             raise PromptFileError(*faults)
         return library
@@ -113,12 +113,12 @@ class PromptLibrary:
     @property
     def edited(self) -> bool:
         """Whether a file has come, gone or changed since they were last read. Costs a look at each file's entry."""
-        return self._look() != self._stamps
+        return self._current_stamps() != self._stamps
 
     def refresh(self) -> bool:
         """Take in what has been edited; whether there was anything. A set with a fault is left out whole: the last
         good one stays, and `fault` says why. Records that were handed out before stay as they are."""
-        stamps = self._look()
+        stamps = self._current_stamps()
         if stamps == self._stamps:
             return False
         self._stamps = stamps
@@ -126,7 +126,7 @@ class PromptLibrary:
         self.fault = str(PromptFileError(*faults)) if faults else None
         return True
 
-    def _places(self, part: str) -> list[Path]:
+    def _sources(self, part: str) -> list[Path]:
         """Where a part is read from, the later in place of the earlier where both have a file of one name."""
         own = self._folder / part
         if own.exists():
@@ -134,8 +134,8 @@ class PromptLibrary:
         places = [] if part in self._own and part != "policies" else [BUILT_IN / part]
         return [*places, own] if part in self._own else places
 
-    def _look(self) -> dict[str, Stamp]:
-        return dict(_stamps(place for part in PARTS for place in self._places(part)))
+    def _current_stamps(self) -> dict[str, Stamp]:
+        return dict(_file_stamps(place for part in PARTS for place in self._sources(part)))
 
     def _read(self) -> list[str]:
         """Replace what is held if every file is sound; else the faults."""
@@ -143,7 +143,7 @@ class PromptLibrary:
         read: dict[str, list[Any]] = {}
         for part, reader in PARTS.items():
             paths: dict[str, Path] = {}
-            for place in self._places(part):
+            for place in self._sources(part):
                 found, wrong = yaml_files(place) if part in FOLDERS else ([place], [])
                 faults += wrong
                 paths |= {path.name: path for path in found}
@@ -157,17 +157,17 @@ class PromptLibrary:
 
     def _record(self, path: Path, reader: Reader, faults: list[str]) -> Any:
         """What a file holds, read only if it has changed; None, with its faults noted, if it has any."""
-        stamp, kept = self._stamps.get(str(path)), self._kept.get(str(path))
+        stamp, kept = self._stamps.get(str(path)), self._cache.get(str(path))
         if kept is None or kept[0] != stamp:
             try:
-                kept = self._kept[str(path)] = (stamp, reader(path, self._word))
+                kept = self._cache[str(path)] = (stamp, reader(path, self._word))
             except PromptFileError as error:
                 faults += error.faults
                 return None
         return kept[1]
 
 
-def _stamps(places: Iterable[Path]) -> Iterator[tuple[str, Stamp]]:
+def _file_stamps(places: Iterable[Path]) -> Iterator[tuple[str, Stamp]]:
     # By scandir, which asks the system once a file: a turn waits for this.
     for place in places:
         try:
@@ -184,7 +184,7 @@ def _stamps(places: Iterable[Path]) -> Iterator[tuple[str, Stamp]]:
             continue  # gone, or not readable: reading it tells
 
 
-def _strays(folder: Path) -> list[str]:
+def _ignored(folder: Path) -> list[str]:
     """What a folder of one's own holds that looks as if it were in use, and would be ignored."""
     names = {path.name for path in folder.glob("*") if path.is_dir() or path.suffix in (".yaml", ".yml")}
     absent = {Path(part).stem: part for part in PARTS if part not in names}

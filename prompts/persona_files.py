@@ -6,15 +6,15 @@ from typing import Annotated
 
 from pydantic import with_config
 
-from heard.prompts.character import Traits, system_text
-from heard.prompts.fields import MAX_TOKENS, MENU_END, Order, Tokens, Words, each_once, variables
+from heard.prompts.fields import MAX_TOKENS, NonEmpty, Order, Tokens, exactly_once, only_variables
 from heard.prompts.files import PromptFileError, read_record
 from heard.prompts.records import Persona, Starter
+from heard.prompts.system_prompt import Traits, compose_system_prompt
 from heard.prompts.variables import fill
 
 WORD, MESSAGE = "persona_word", "prompt"
 """The variables of a persona's texts; the second stands in `user_template` alone."""
-PersonaText = Annotated[str, variables(WORD)]
+PersonaText = Annotated[str, only_variables(WORD)]
 
 
 @with_config(extra="forbid")
@@ -30,12 +30,12 @@ class PersonaFile:
     traits: Traits = field(default_factory=Traits)
     language: PersonaText = ""
     culture: PersonaText = ""
-    user_template: Annotated[str, variables(WORD, MESSAGE), each_once(MESSAGE)] = "{prompt}"
+    user_template: Annotated[str, only_variables(WORD, MESSAGE), exactly_once(MESSAGE)] = "{prompt}"
     max_tokens: Tokens = MAX_TOKENS
-    order: Order = MENU_END
+    order: Order = 100
     greeting: PersonaText = ""
     starters: tuple[Starter, ...] = ()
-    persona_word: Words = ""
+    persona_word: NonEmpty = ""
 
 
 def read_persona(path: Path, word: str) -> Persona:
@@ -45,7 +45,7 @@ def read_persona(path: Path, word: str) -> Persona:
     """
     file = read_record(path, PersonaFile)
     words = {WORD: file.persona_word or word}
-    system = system_text(file.system, file.voice, file.background, file.traits, file.language, file.culture)
+    system = compose_system_prompt(file.system, file.voice, file.background, file.traits, file.language, file.culture)
     if not system and file.user_template == "{prompt}":
         raise PromptFileError(f"{path}: give a system text or a user_template; with neither there is no persona.")
     return Persona(

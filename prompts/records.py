@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Annotated, Literal
 
-from pydantic import Field, Strict, with_config
+from pydantic import Field, Strict, StrictBool, with_config
 
-from heard.prompts.fields import MENU_END, Empathy, Gain, Named, Order, Stripped, Switch, Tokens, Words, each_once
+from heard.prompts.fields import Empathy, Gain, ImpliedName, NonEmpty, Order, Stripped, Tokens, exactly_once
 from heard.prompts.variables import variables_in
 
 Role = Literal["system", "user", "assistant"]
@@ -54,7 +54,7 @@ class Persona:
     """Shown in the profile menu and as the author of replies."""
     description: str
     system: str
-    """The system message, composed by `prompts/character.py`; empty when the whole prompt is in `user_template`."""
+    """The system message, composed by `prompts/system_prompt.py`; empty when the whole prompt is in `user_template`."""
     user_template: str
     """The last user message, with `{prompt}` where the person's words go."""
     max_tokens: int
@@ -76,7 +76,7 @@ class Step:
     """One hidden call before the reply. Its text fills `{name}` in what comes after it."""
 
     name: str
-    instructions: Words
+    instructions: NonEmpty
     max_tokens: Tokens = 120
 
 
@@ -85,12 +85,12 @@ class Step:
 class Strategy:
     """How to think before answering. One YAML file in `prompts/strategies/`; empty instructions change nothing."""
 
-    id: Named = ""
+    id: ImpliedName = ""
     name: str
     description: str
     instructions: Stripped = ""
     """In the system message of the reply, after the persona; may use the variables of READING and of the steps."""
-    order: Order = MENU_END
+    order: Order = 100
     steps: Annotated[tuple[Step, ...], Field(max_length=MAX_STEPS)] = ()
     """Called in this order, before the first draft."""
 
@@ -121,12 +121,12 @@ class Policy:
     Whatever the kind, the best draft by Empathy is kept.
     """
 
-    id: Named = ""
+    id: ImpliedName = ""
     name: str
     """Shown in the settings panel, where the policy is the one that its switch turns on."""
     description: str
     kind: PolicyKind
-    order: Order = MENU_END
+    order: Order = 100
     most_drafts: Annotated[int, Field(ge=2, le=9), Strict()] = 3
     """The first draft and its rewrites, 2..9; the data keeps no more of a reply. Of the kind NEVER it is 1."""
     below: Empathy | None = None
@@ -135,9 +135,9 @@ class Policy:
     """Whether a rewrite is told of the lowest component, or of every one that is below `below`, the lowest first."""
     least_gain: Gain | None = None
     """It ends when a rewrite gained less Empathy than this, 0..2, over the best draft before it; None: not for that."""
-    stop_when_formulaic: Switch = False
+    stop_when_formulaic: StrictBool = False
     """It ends when a rewrite is formulaic (`chat_app/conversation/formulaic.py`)."""
-    critique: Words = ""
+    critique: NonEmpty = ""
     """What the critic is told; for the kind `critique` alone."""
-    rewrite: Annotated[Words, each_once("draft", "critique")] = ""
+    rewrite: Annotated[NonEmpty, exactly_once("draft", "critique")] = ""
     """What the rewrite is told, with `{draft}` and `{critique}`; for the kind `critique` alone."""

@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal, get_args
 
 from pydantic import AfterValidator, BeforeValidator, Field, Strict, with_config
 
-from heard.prompts.fields import Named, Words, each_once, sound, variables
+from heard.prompts.fields import ImpliedName, NonEmpty, exactly_once, only_variables, validated
 from heard.prompts.files import PromptFileError, read_record
 
 FOLDER = Path(__file__).parent / "safety"
@@ -21,12 +21,12 @@ CATEGORIES = get_args(Category)
 """Every category a verdict may carry."""
 
 Day = Annotated[datetime.date, Strict()]
-Patterns = tuple[Words, ...]
+Patterns = tuple[NonEmpty, ...]
 
 
 def _country_code(key: Any) -> str:
     fits = isinstance(key, str) and len(key) == 2 and key.isupper()
-    return sound(str(key), [] if fits else ['is not a two-letter country code in capitals (quote "NO")'])
+    return validated(str(key), [] if fits else ['is not a two-letter country code in capitals (quote "NO")'])
 
 
 @with_config(extra="forbid")
@@ -34,10 +34,10 @@ def _country_code(key: Any) -> str:
 class Lexicon:
     """One language's patterns. The pattern language is described in `chat_app/safety/patterns.py`."""
 
-    language: Words
+    language: NonEmpty
     """ISO 639-1 code."""
-    macros: Mapping[str, Words] = field(default_factory=dict)
-    rewrites: Mapping[str, Words] = field(default_factory=dict)
+    macros: Mapping[str, NonEmpty] = field(default_factory=dict)
+    rewrites: Mapping[str, NonEmpty] = field(default_factory=dict)
     """Word -> words it stands for, applied before matching."""
     keys: Patterns = ()
     """Telling words whose misspellings and disguises are undone."""
@@ -55,32 +55,32 @@ class Lexicon:
 class Line:
     """One service that answers people in a crisis."""
 
-    name: Words
+    name: NonEmpty
     call: str = ""
     """Number to call; empty when there is none."""
     text: str = ""
     """How to write to it (number, word); empty when there is none."""
     hours: str = ""
     url: str = ""
-    source: Words
+    source: NonEmpty
     """The public page on which call and text were found."""
     checked: Day
 
 
 def _within_reach(line: Line) -> Line:
     reached = line.call or line.text or line.url
-    return sound(line, [] if reached else ["has no call, text or url, so nobody could reach it"])
+    return validated(line, [] if reached else ["has no call, text or url, so nobody could reach it"])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Country:
     """The lines of one country."""
 
-    code: Named = ""
+    code: ImpliedName = ""
     """ISO 3166-1 alpha-2."""
-    name: Words
-    emergency: Words
-    emergency_source: Words
+    name: NonEmpty
+    emergency: NonEmpty
+    emergency_source: NonEmpty
     checked: Day
     """When the emergency number was checked."""
     lines: tuple[Annotated[Line, AfterValidator(_within_reach)], ...] = ()
@@ -90,9 +90,9 @@ class Country:
 class Directory:
     """A list of helplines for the countries that are not here."""
 
-    name: Words
-    url: Words
-    source: Words
+    name: NonEmpty
+    url: NonEmpty
+    source: NonEmpty
     checked: Day
 
 
@@ -117,19 +117,19 @@ class Hotlines:
 class HandoffText:
     """What the hand-off says in one language; every field is plain Markdown without numbers in it."""
 
-    language: Named = ""
-    heading: Words
+    language: ImpliedName = ""
+    heading: NonEmpty
     body: Annotated[Patterns, Field(min_length=1)]
     """Paragraphs before the numbers."""
-    emergency: Annotated[Words, variables("number"), each_once("number")]
-    everywhere: Words
+    emergency: Annotated[NonEmpty, only_variables("number"), exactly_once("number")]
+    everywhere: NonEmpty
     """Line over the list when no country was chosen."""
-    elsewhere: Words
+    elsewhere: NonEmpty
     """Line over the directories."""
-    checked: Annotated[Words, variables("date"), each_once("date")]
-    call: Words
-    write: Words
-    closing: Words
+    checked: Annotated[NonEmpty, only_variables("date"), exactly_once("date")]
+    call: NonEmpty
+    write: NonEmpty
+    closing: NonEmpty
 
 
 def load_lexicons(folder: Path = FOLDER) -> tuple[Lexicon, ...]:

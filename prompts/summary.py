@@ -6,8 +6,8 @@ from typing import Annotated
 
 from pydantic import Field, Strict, with_config
 
-from heard.prompts.fields import MAX_TOKENS, Words
-from heard.prompts.history import Counter, Exchange, most_tokens, prompt_tokens
+from heard.prompts.fields import MAX_TOKENS, NonEmpty
+from heard.prompts.history import Exchange, TokenCounter, prompt_tokens, token_upper_bound
 from heard.prompts.records import Prompt, PromptMessage
 
 SHORTEST = 40
@@ -19,7 +19,7 @@ SHORTEST = 40
 class SummaryInstructions:
     """`summary.yaml`: what the model is told, and how long a summary may be."""
 
-    instructions: Words
+    instructions: NonEmpty
     max_tokens: Annotated[int, Field(ge=16, le=MAX_TOKENS), Strict()] = 160
 
 
@@ -29,7 +29,7 @@ def build_summary_prompt(
     turns: Sequence[Exchange],
     *,
     context_tokens: int,
-    count: Counter,
+    count: TokenCounter,
 ) -> tuple[Prompt, int]:
     """The prompt that sums up the oldest of `turns`, and how many of them it holds: as many as fit, one at least.
 
@@ -43,7 +43,7 @@ def build_summary_prompt(
 
     def fits(part: Sequence[Exchange]) -> bool:
         made = messages(part)
-        return most_tokens(message.content for message in made) <= room or prompt_tokens(made, count) <= room
+        return token_upper_bound(message.content for message in made) <= room or prompt_tokens(made, count) <= room
 
     room = context_tokens - instructions.max_tokens
     number = len(turns)

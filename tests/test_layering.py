@@ -85,7 +85,7 @@ HOMES = {
     "onnxruntime": {"scorer/encoder.py"},
     "platformdirs": {"chat_app/common/settings.py"},
     "pyarrow": {"chat_app/export/"},
-    "pydantic": {"chat_app/", "scorer/"},
+    "pydantic": {"chat_app/", "prompts/", "scorer/"},
     "pydantic_settings": {"chat_app/common/settings.py"},
     "rich": {"chat_app/commands/", "chat_app/models/downloads.py"},
     "safetensors": {"chat_app/models/hub_model.py", "scorer/"},

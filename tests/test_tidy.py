@@ -218,3 +218,27 @@ def test_what_is_installed_is_what_the_lock_says(request: pytest.FixtureRequest)
 
 def test_the_longest_files_are_there() -> None:
     assert [name for name in LONGEST if not (ROOT / "tests" / name).is_file()] == []
+
+
+def test_the_quick_tests_start_nothing_heavy() -> None:
+    """Those of `make quick`: no model, no server, no browser, nothing marked slow."""
+    heavy = {
+        "weights", "encoder_folder", "scorer", "talking", "visitor", "served", "blind", "server", "each_url",
+        "elsewhere", "wheel", "tiny_bert",
+    }  # fmt: skip
+    places = [ROOT / name for name in (ROOT / "tests" / "quick.txt").read_text(encoding="utf-8").split()]
+    files = {file for place in places for file in (place.rglob("test_*.py") if place.is_dir() else [place])}
+    assert len(files) > len(places) > 20
+    for file in files:
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name.startswith("test_"):
+                asked = {argument.arg for argument in node.args.args}
+                marks = {
+                    part.attr
+                    for one in node.decorator_list
+                    for part in ast.walk(one)
+                    if isinstance(part, ast.Attribute)
+                }
+                assert not asked & heavy, f"{_name(file)}: {node.name}"
+                assert not marks & {"browser", "slow"}, f"{_name(file)}: {node.name}"
+    assert not {_name(file).removeprefix("tests/") for file in files} & set(LONGEST)

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 import pytest
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, Strict, TypeAdapter, ValidationError, with_config
 
-from heard.prompts.fields import sound
+from heard.prompts.fields import validated
 from heard.validation import Fault, faults_of
 
 
@@ -42,7 +42,7 @@ class Whole:
     day: Annotated[date, Strict()] = date(2026, 1, 1)
     code: Annotated[str, Field(pattern="^[a-z]+$", examples=["abc"])] = "abc"
     words: dict[Literal["first", "second"], str] = field(default_factory=dict)
-    pair: Annotated[str, AfterValidator(lambda text: sound(text, text.split()))] = ""
+    pair: Annotated[str, AfterValidator(lambda text: validated(text, text.split()))] = ""
 
 
 WHOLE = TypeAdapter(Whole)

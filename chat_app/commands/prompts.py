@@ -84,7 +84,7 @@ def show(
     The hidden steps come first. Where the text of a step, or the encoder's reading, will go, its variable stands in
     braces; a call with such a variable is sent, and has its sha256 in the data, with the text in its place.
     """
-    from heard.prompts.chain import calls
+    from heard.prompts.build import reply_calls
     from heard.prompts.files import PromptFileError
 
     library = _library(folder)
@@ -92,9 +92,9 @@ def show(
         raise PromptFileError(f'No persona "{persona}". {nearest_name(persona, library.personas)}')
     if strategy not in library.strategies:
         raise PromptFileError(f'No strategy "{strategy}". {nearest_name(strategy, library.strategies)}')
-    made = list(calls(library.personas[persona], library.strategies[strategy], message))
-    for name, prompt, variables in made:
-        if len(made) > 1:
+    calls = list(reply_calls(library.personas[persona], library.strategies[strategy], message))
+    for name, prompt, variables in calls:
+        if len(calls) > 1:
             typer.echo(f"=== {name}")
         for part in prompt.messages:
             typer.echo(f"--- {part.role}\n{part.content}")

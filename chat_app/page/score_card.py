@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from heard.chat_app.common.markdown import shown_text
-from heard.chat_app.conversation.drafts import details_of
+from heard.chat_app.conversation.drafts import score_details
 from heard.chat_app.page.wording import AIMS
 from heard.db.records import DraftRecord, DraftStatus, ScoreRecord
 from heard.scorer.records import COMPONENTS, NOTES, EmpathyScore, Level, level_of
@@ -106,7 +106,7 @@ def words_of(score: Score, text: str) -> list[dict[str, Any]]:
 
 
 def _details(score: Score) -> dict[str, Any]:
-    return details_of(score) if isinstance(score, EmpathyScore) else score.details or {}
+    return score_details(score) if isinstance(score, EmpathyScore) else score.details or {}
 
 
 def _bar(label: str, value: float, meaning: str, ends: Sequence[float] | None) -> dict[str, Any]:

@@ -27,6 +27,7 @@ from heard.prompts.safety_files import (
     load_hotlines,
     load_lexicons,
 )
+from heard.prompts.variables import fill
 
 STALE_AFTER_DAYS = 365
 """A number checked longer ago than this is reported by `stale_hotlines`."""
@@ -169,9 +170,9 @@ def stale_hotlines(today: datetime.date) -> list[str]:
 def _numbers(country: Country, text: HandoffText) -> str:
     oldest = min([country.checked, *(line.checked for line in country.lines)])
     rows = [f"**{country.name}**", ""]
-    rows += [f"- {text.emergency.format(number=f'**{country.emergency}**')}"]
+    rows += [f"- {fill(text.emergency, {'number': f'**{country.emergency}**'})}"]
     rows += [f"- {_line(line, text)}" for line in country.lines]
-    return "\n".join(rows) + "\n\n" + text.checked.format(date=oldest.isoformat())
+    return "\n".join(rows) + "\n\n" + fill(text.checked, {"date": oldest.isoformat()})
 
 
 def _all_numbers(every: list[Country], text: HandoffText) -> str:
@@ -180,7 +181,7 @@ def _all_numbers(every: list[Country], text: HandoffText) -> str:
     for country in every:
         lines = "; ".join(f"{line.name} {_way(line, text)}" for line in country.lines[:2])
         rows.append(f"- **{country.name}**: **{country.emergency}**" + (f"; {lines}" if lines else ""))
-    return "\n".join(rows) + "\n\n" + text.checked.format(date=oldest.isoformat())
+    return "\n".join(rows) + "\n\n" + fill(text.checked, {"date": oldest.isoformat()})
 
 
 def _line(line: Line, text: HandoffText) -> str:

@@ -26,10 +26,15 @@ from heard.chat_app.web.consent_gate import ConsentGate, LoginTokens
 from heard.chat_app.web.dependencies import OpenChats, Site
 from heard.chat_app.web.health import Health
 from heard.chat_app.web.middleware import BodyLimit, ErrorBoundary, OriginCheck, SecurityHeaders
-from heard.chat_app.web.pages import consent_routes, crisis_help, own_data_routes, results_routes, scorer_routes
+from heard.chat_app.web.pages import (
+    consent_routes,
+    crisis_help,
+    own_data_routes,
+    results_routes,
+    scorer_routes,
+    survey_routes,
+)
 from heard.chat_app.web.pages.rendering import EarlyResponse, error_response, on_early_response
-from heard.chat_app.web.pages.survey_routes import CLOSED, on_closed
-from heard.chat_app.web.pages.survey_routes import router as survey_router
 from heard.chat_app.web.researcher import Researcher
 from heard.chat_app.web.score_queue import ScoreQueue
 from heard.db.errors import StoreError
@@ -41,7 +46,7 @@ ROUTERS = (
     crisis_help.router,
     own_data_routes.router,
     scorer_routes.router,
-    survey_router,
+    survey_routes.router,
     results_routes.router,
     vote_routes.router,
     api.router,
@@ -61,7 +66,7 @@ def create_app(settings: Settings, services: Services, live_study: StudyFile | N
     os.environ["CHAINLIT_AUTH_SECRET"] = identity.chat_secret()
     runtime = Runtime(services, identity, live_study)
     install(runtime)
-    chat = Chat(ChatSessions(runtime.hub), runtime.aclose, ChatTokens(), writing=lambda: runtime.hub.writing)
+    chat = Chat(ChatSessions(runtime.turns), runtime.aclose, ChatTokens(), writing=lambda: runtime.turns.writing)
     app = create_parent(settings, services, identity, chat, live_study)
     chat.policy = mount_chat(app)
     return app
@@ -114,8 +119,8 @@ def create_parent(
     app.add_exception_handler(RequestValidationError, _on_bad_form)
     app.add_exception_handler(StoreError, _on_store)
     app.add_exception_handler(EarlyResponse, on_early_response)
-    for kind in CLOSED:
-        app.add_exception_handler(kind, on_closed)
+    for kind in survey_routes.CLOSED:
+        app.add_exception_handler(kind, survey_routes.on_closed)
 
     # The last added is the outermost.
     app.add_middleware(ConsentGate, identity=identity, may_chat=may_chat, tokens=chat.tokens)

@@ -6,11 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from heard.prompts.build import build_prompt
-from heard.prompts.chain import for_reply, for_step
-from heard.prompts.character import LEVELS, TRAITS
+from heard.prompts.build import build_prompt, for_reply, for_step
 from heard.prompts.files import PromptFileError
 from heard.prompts.library import PromptLibrary
+from heard.prompts.system_prompt import LEVELS, TRAITS
 from heard.prompts.variables import fill
 
 PERSONA = "name: A\ndescription: b\nsystem: c\n"

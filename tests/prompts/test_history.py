@@ -11,7 +11,7 @@ from heard.prompts.files import PromptFileError
 from heard.prompts.history import (
     estimate_tokens,
     exchange_tokens,
-    exchanges_in,
+    exchanges_included,
     kept_history,
     prompt_tokens,
     with_summary,
@@ -35,7 +35,7 @@ def test_the_first_turn_and_the_newest_stay_when_the_window_is_small(library: Pr
     assert contents[1:3] == list(TURNS[0])
     assert contents[-3:] == [*TURNS[-1], "now"]
     assert not any("question 1 " in text for text in contents)
-    held = exchanges_in(prompt, TURNS)
+    held = exchanges_included(prompt, TURNS)
     assert held == [True, *[False] * held.count(False), *[True] * (held.count(True) - 1)]
     assert prompt_tokens(prompt.messages, estimate_tokens) <= 2048 - persona.max_tokens
     another = exchange_tokens(TURNS[held.index(False)], estimate_tokens)
@@ -49,7 +49,7 @@ def test_what_fits_is_kept_whole_and_nothing_is_counted(library: PromptLibrary) 
         raise AssertionError("no counting is needed")
 
     prompt = build_prompt(library.personas["quiet"], library.strategies["plain"], TURNS[:4], "now", count=count)
-    assert exchanges_in(prompt, TURNS) == [True] * 4 + [False] * 16
+    assert exchanges_included(prompt, TURNS) == [True] * 4 + [False] * 16
 
 
 def test_a_first_turn_that_takes_most_of_the_room_is_left_out_like_any_other() -> None:
@@ -149,5 +149,5 @@ def test_a_folder_may_have_its_own_summary_file_and_edit_it(folder: Path) -> Non
 
 def test_messages_of_other_kinds_are_not_taken_for_history() -> None:
     prompt = build_prompt(PromptLibrary.load().personas["study"], PromptLibrary.load().strategies["plain"], [], "a")
-    assert exchanges_in(prompt, [("a", "b")]) == [False]
+    assert exchanges_included(prompt, [("a", "b")]) == [False]
     assert with_summary([PromptMessage("user", "u")], "s")[1].content == "u"

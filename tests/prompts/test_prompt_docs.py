@@ -4,10 +4,10 @@ import re
 from dataclasses import fields
 from pathlib import Path
 
-from heard.prompts.character import LEVELS, TRAITS
 from heard.prompts.library import PromptLibrary
 from heard.prompts.persona_files import PersonaFile
 from heard.prompts.records import MAX_STEPS, READING, Step
+from heard.prompts.system_prompt import LEVELS, TRAITS
 from tests.commands import heard
 
 PAGE = (Path(__file__).parents[2] / "docs" / "prompts.md").read_text(encoding="utf-8")

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from heard.prompts.fields import Words
+from heard.prompts.fields import NonEmpty
 
 Level = Literal["low", "medium", "high"]
 LEVELS = get_args(Level)
@@ -42,17 +42,17 @@ class Traits:
     The first two levels are scales of the Interpersonal Reactivity Index (Davis 1983).
     """
 
-    gender: Words | None = None
+    gender: NonEmpty | None = None
     empathic_concern: Level | None = None
     perspective_taking: Level | None = None
     similarity_of_experience: Level | None = None
 
 
-def system_text(system: str, voice: str, background: str, traits: Traits, language: str, culture: str) -> str:
+def compose_system_prompt(system: str, voice: str, background: str, traits: Traits, language: str, culture: str) -> str:
     """The whole system text, a line for each part that is there."""
-    told = [f"Your gender: {traits.gender}."] if traits.gender else []
+    sentences = [f"Your gender: {traits.gender}."] if traits.gender else []
     levels = [(words, getattr(traits, name)) for name, words in TRAITS.items()]
-    told += [words[LEVELS.index(level)] for words, level in levels if level]
+    sentences += [words[LEVELS.index(level)] for words, level in levels if level]
     answers = f"Always answer in {language}." if language else ""
-    parts = (system, voice, background, " ".join(told), answers, culture)
+    parts = (system, voice, background, " ".join(sentences), answers, culture)
     return "\n".join(part.strip() for part in parts if part.strip())
