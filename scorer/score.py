@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from threading import Thread
 
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
@@ -80,8 +81,11 @@ class Scorer:
         """
         opened = Head.load(head)
         layers, sha256 = opened.file.layers, opened.file.encoder_sha256
+        # Here, not within the first reply; beside the encoder, whose files are read without the interpreter.
+        words = Thread(target=English.load)
+        words.start()
         frozen = Encoder.load(encoder, layers, threads=threads, sha256=sha256, projection=opened.projection)
-        English.load()  # here, not within the first reply
+        words.join()
         # The head's products are small: with more threads numpy's BLAS mostly waits, and its idle threads spin on the
         # core that the chat model needs. For the whole process, since the libraries know no narrower limit.
         threadpool_limits(1, user_api="blas")

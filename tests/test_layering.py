@@ -14,7 +14,7 @@ HOMES = {
     "aiosqlite": {"db/lite.py"},
     "alembic": {"db/"},
     "anthropic": {"chat_app/models/providers.py"},
-    "anyascii": {"chat_app/safety/unicode.py"},
+    "anyascii": {"scorer/disguises.py"},
     "chainlit": {
         "chat_app/page/app.py",
         "chat_app/page/data_layer.py",
@@ -22,7 +22,7 @@ HOMES = {
         "chat_app/web/server.py",
     },
     "charset_normalizer": {"scorer/csv_rows.py"},
-    "confusable_homoglyphs": {"chat_app/safety/unicode.py", "scorer/lookalikes.py"},
+    "confusable_homoglyphs": {"scorer/disguises.py"},
     "crepes": {"scorer/training/intervals.py"},
     "fastapi": {
         "chat_app/web/api.py",
