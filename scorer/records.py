@@ -7,6 +7,9 @@ from enum import StrEnum
 COMPONENTS = ("cognitive", "emotional", "behavioral")
 """The three components, in the order of every array, table and card (Sanchez et al. 2019)."""
 
+SCALES = (*COMPONENTS, "empathy")
+"""The four numbers of a score, in order."""
+
 LOWEST, HIGHEST = 1.0, 3.0
 """The scale of each component and of Empathy: 1 lacking, 2 moderate, 3 strong."""
 

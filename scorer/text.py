@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from heard.scorer.disguises import plain_letters
 from heard.scorer.english import English
 from heard.scorer.markup import plain
-from heard.scorer.mending import WORD, close_up, fold, spell, unleet, unrepeat
+from heard.scorer.normalise import WORD, close_up, fold, spell, unleet, unrepeat
 from heard.scorer.records import ScoreStatus
 
 LONGEST = 32_000

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from heard.scorer.answering import LOOKED_BACK
+from heard.scorer.relevance import LOOKED_BACK
 
 MOST_BYTES = 262_144
 """Of a request's body; the limit in characters of each text is the setting `message_limit`."""

@@ -20,8 +20,8 @@ import onnx
 from onnx import TensorProto, helper, numpy_helper
 from safetensors import safe_open
 
+from heard.scorer.encoder_files import PROJECTION, graph_path, old_graphs, read_config
 from heard.scorer.errors import ScorerError
-from heard.scorer.files import PROJECTION, graph_path, old_graphs, read_config
 
 MICROSOFT = "com.microsoft"
 
