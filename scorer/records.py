@@ -9,6 +9,9 @@ COMPONENTS = ("cognitive", "emotional", "behavioral")
 SCALES = (*COMPONENTS, "empathy")
 """The four numbers of a score, in order."""
 
+SCALES = (*COMPONENTS, "empathy")
+"""The four numbers of a score, in order."""
+
 LOWEST, HIGHEST = 1.0, 3.0
 """The scale of each component and of Empathy: 1 lacking, 2 moderate, 3 strong."""
 

@@ -31,7 +31,7 @@ from heard.chat_app.integrations.card_files import ELEMENT, STYLESHEET, hand_out
 from heard.chat_app.integrations.open_scorer import open_scorer
 from heard.chat_app.page import score_card
 from heard.chat_app.safety import crisis_check
-from heard.scorer.answering import LOOKED_BACK
+from heard.scorer.relevance import LOOKED_BACK
 from heard.scorer.score import Scorer
 
 CRISIS = "This exchange reads like a crisis, and that is not rated. Please talk to people who can help, now."
