@@ -97,9 +97,9 @@ class EmpathyScore:
     @property
     def empathy(self) -> float | None:
         """Mean of the three components, 1..3, or None when not scored."""
-        if self.cognitive is None or self.emotional is None or self.behavioral is None:
-            return None
-        return (self.cognitive + self.emotional + self.behavioral) / 3
+        numbers: list[float | None] = [getattr(self, name) for name in COMPONENTS]
+        known = [number for number in numbers if number is not None]
+        return sum(known) / len(known) if len(known) == len(numbers) else None
 
     @property
     def weakest(self) -> str | None:

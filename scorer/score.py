@@ -1,9 +1,10 @@
 """Score a reply: the one class that the rest of the product uses."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from threading import Thread
+from typing import Any
 
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
@@ -146,8 +147,7 @@ class Scorer:
         note, factor = verdict(seeker, reply, self._doubts(seeker, seen, earlier))
         facets = self.head.facets(seen.states, seen.projected)
         components = LOWEST + factor * (self.head.components(facets) - LOWEST)
-        cognitive, emotional, behavioral = (float(value) for value in components)
-        score = self._result(ScoreStatus.SCORED, cognitive, emotional, behavioral, None)
+        score = self._result(ScoreStatus.SCORED, map(float, components), None)
         return replace(score, notes=(note,) if note else (), intervals=self._intervals(components))
 
     def _doubts(self, seeker: str, seen: "_Encoded", earlier: Sequence[str]) -> dict[str, float]:
@@ -170,23 +170,15 @@ class Scorer:
         return [self.score(seeker, reply) for seeker, reply in pairs]
 
     def _unscored(self, status: ScoreStatus) -> EmpathyScore:
-        return self._result(status, None, None, None, REASONS[status])
+        return self._result(status, [None] * len(COMPONENTS), REASONS[status])
 
-    def _result(
-        self,
-        status: ScoreStatus,
-        cognitive: float | None,
-        emotional: float | None,
-        behavioral: float | None,
-        reason: str | None,
-    ) -> EmpathyScore:
+    def _result(self, status: ScoreStatus, components: Iterable[float | None], reason: str | None) -> EmpathyScore:
+        numbers: dict[str, Any] = dict(zip(COMPONENTS, components, strict=True))
         return EmpathyScore(
             status,
-            cognitive,
-            emotional,
-            behavioral,
-            reason,
-            self.head.name,
-            self.head.file.weights_sha256,
-            self.encoder.sha256,
+            **numbers,
+            reason=reason,
+            head_name=self.head.name,
+            head_sha256=self.head.file.weights_sha256,
+            encoder_sha256=self.encoder.sha256,
         )

@@ -12,7 +12,7 @@ from heard.chat_app.conversation.events import TurnRequest
 from heard.chat_app.models.records import Delta, ModelSpec, StreamItem, Usage
 from heard.db.records import DraftRecord, DraftStatus, ReplyRecord, ScoreRecord, StepRecord
 from heard.prompts.records import Prompt
-from heard.scorer.records import EmpathyScore
+from heard.scorer.records import SCALES, EmpathyScore
 
 
 @dataclass(slots=True)
@@ -193,10 +193,7 @@ def score_record(score: EmpathyScore) -> ScoreRecord:
     return ScoreRecord(
         status=score.status.value,
         reason=score.reason,
-        cognitive=score.cognitive,
-        emotional=score.emotional,
-        behavioral=score.behavioral,
-        empathy=score.empathy,
+        **{name: getattr(score, name) for name in SCALES},
         head_name=score.head_name,
         head_sha256=score.head_sha256,
         encoder_sha256=score.encoder_sha256,
