@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from heard.chat_app.models.downloads import Weights
-from heard.chat_app.models.echo import OPENING
+from heard.chat_app.models.echo_chat import OPENING
 from tests.installing import ROOT, Installation, copied, installed, names_in, sdist_of, wheel_of
 from tests.journeys.balloting import ballot_in
 from tests.journeys.talking import CRISIS, Served, serving
@@ -137,7 +137,7 @@ def test_the_names_of_another_program_stay_its_own(
         (tmp_path / name).write_text("MINE = True\n", encoding="utf-8")
     modules = code.removeprefix("import ").split(", ")
     (tmp_path / "app.py").write_text(
-        f"{code}\nfrom heard import EmpathyRunnable, Scorer\n"
+        f"{code}\nfrom heard import EmpathyRunnable, Scorer, open_scorer\n"
         "import heard.chat_app.integrations.chainlit_plugin, heard.db.store, heard.prompts.library\n"
         f"assert all(module.MINE for module in ({', '.join(modules)},))\n",
         encoding="utf-8",
