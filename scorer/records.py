@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Any
 
 COMPONENTS = ("cognitive", "emotional", "behavioral")
 """The three components, in the order of every array, table and card (Sanchez et al. 2019)."""
@@ -97,6 +98,19 @@ class EmpathyScore:
         if self.cognitive is None or self.emotional is None or self.behavioral is None:
             return None
         return (self.cognitive + self.emotional + self.behavioral) / 3
+
+    @property
+    def details(self) -> dict[str, Any]:
+        """What a score says beside its numbers, as JSON values.
+
+        `notes` by name, `intervals` as [lowest, highest] by scale, `evidence` as [start, end, weight] by component, the
+        strongest first.
+        """
+        return {
+            "notes": list(self.notes),
+            "intervals": {name: [round(end, 4) for end in ends] for name, ends in self.intervals.items()},
+            "evidence": {name: [[s.start, s.end, s.weight] for s in spans] for name, spans in self.evidence.items()},
+        }
 
     @property
     def weakest(self) -> str | None:

@@ -199,18 +199,5 @@ def score_record(score: EmpathyScore) -> ScoreRecord:
         head_name=score.head_name,
         head_sha256=score.head_sha256,
         encoder_sha256=score.encoder_sha256,
-        details=details_of(score),
+        details=score.details,
     )
-
-
-def details_of(score: EmpathyScore) -> dict[str, Any]:
-    """What a score says beside its numbers, as JSON values.
-
-    `notes` by name, `intervals` as [lowest, highest] by scale, `evidence` as [start, end, weight] by component, the
-    strongest first.
-    """
-    return {
-        "notes": list(score.notes),
-        "intervals": {name: [round(end, 4) for end in ends] for name, ends in score.intervals.items()},
-        "evidence": {name: [[s.start, s.end, s.weight] for s in spans] for name, spans in score.evidence.items()},
-    }
