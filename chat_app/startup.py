@@ -101,10 +101,10 @@ async def open_services(
     store = Store(database)
     studies = StudyStore(database)
     services = Services(settings, store, models, scorer, library, engine, studies, reader=reader)
-    loop, summaries = asyncio.get_running_loop(), services.summaries
+    loop, summary_tasks = asyncio.get_running_loop(), services.summary_tasks
 
     def end_summaries(conversations: set[str]) -> None:
-        loop.call_soon_threadsafe(summaries.cancel, conversations)
+        loop.call_soon_threadsafe(summary_tasks.cancel, conversations)
 
     store.on_erased(end_summaries)
     try:
@@ -113,7 +113,7 @@ async def open_services(
             await studies.mark_interrupted()
         yield services
     finally:
-        await services.summaries.aclose()
+        await services.summary_tasks.aclose()
         services.scoring.shutdown(wait=False, cancel_futures=True)
         await models.aclose()
         await asyncio.to_thread(engine.close)  # it waits for the model's current step

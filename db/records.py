@@ -163,35 +163,35 @@ class ReplyRecord:
     drafts: tuple[DraftRecord, ...]
     created_at: datetime
     policy: str | None = None
-    """The policy of writing again, by its file's name; None in rows of before there were policies."""
+    """File name of the rewrite policy; None in rows from before there were policies."""
 
     @property
     def kept(self) -> DraftRecord:
-        """The draft that stands."""
+        """The draft that is kept as the reply."""
         return next(draft for draft in self.drafts if draft.kept)
 
 
 @dataclass(frozen=True, slots=True)
-class HistoryItem:
-    """One exchange that a later prompt may quote: an answered message and the reply that stands."""
+class PastTurn:
+    """One turn that a later prompt may quote: an answered message and the text of its kept draft."""
 
     message: str
     reply: str
 
 
 @dataclass(frozen=True, slots=True)
-class Past:
-    """What a prompt may look back on in one conversation."""
+class PromptHistory:
+    """The history of one conversation, as far as a prompt may quote it."""
 
-    turns: list[HistoryItem]
-    """Oldest first: the first of the conversation, and the newest."""
+    turns: list[PastTurn]
+    """Oldest first: the first turn of the conversation, then the newest ones."""
     summary: str | None
-    """Of the turns between the first and the others; None where there is none."""
+    """Summary of the turns between the first and the others; None where there is none."""
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
-    """One exchange with the id of its message."""
+class StoredTurn:
+    """One turn with the id of its message."""
 
     message_id: str
     message: str
@@ -199,20 +199,20 @@ class Told:
 
 
 @dataclass(frozen=True, slots=True)
-class Untold:
-    """What the next summary of a conversation is made from."""
+class UnsummarisedHistory:
+    """The input of a conversation's next summary."""
 
-    first: Told | None
-    """The conversation's first exchange, which stays in prompts beside the summary."""
+    first: StoredTurn | None
+    """The conversation's first turn, which stays in prompts beside the summary."""
     summary: str | None
-    """The newest one so far."""
-    turns: list[Told]
-    """Exchanges that it does not cover, oldest first; the first is among them until there is a summary."""
+    """The newest summary so far."""
+    turns: list[StoredTurn]
+    """Turns that it does not cover, oldest first; the first turn is among them until there is a summary."""
 
 
 @dataclass(frozen=True, slots=True)
 class SummaryRecord:
-    """A running summary: of everything up to one message, made from the summary before it and what came since."""
+    """A running summary of everything up to one message, made from the previous summary and the turns since."""
 
     id: str
     conversation_id: str

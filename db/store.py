@@ -28,19 +28,25 @@ from heard.db.errors import (
 )
 from heard.db.export import export_participant
 from heard.db.flags import research_flags, save_flag
-from heard.db.past import HISTORY_TURNS, newest_turns, read_past, read_untold, save_summary
+from heard.db.prompt_history import (
+    HISTORY_TURNS,
+    newest_turns,
+    read_prompt_history,
+    read_unsummarised_history,
+    save_summary,
+)
 from heard.db.records import (
     ConsentRecord,
     ConversationRecord,
     FlagRecord,
-    HistoryItem,
     MessageRecord,
     Outcome,
     Participant,
-    Past,
+    PastTurn,
+    PromptHistory,
     ReplyRecord,
     SummaryRecord,
-    Untold,
+    UnsummarisedHistory,
 )
 from heard.db.rows import consent_record, message_record, reply_record, reply_row
 from heard.db.tables import ConsentRow, ConversationRow, DraftRow, MessageRow, ParticipantRow, ReplyRow
@@ -124,10 +130,10 @@ class Store:
 
     # Turns
 
-    async def open_turn(self, conversation: ConversationRecord, message: MessageRecord) -> Past:
+    async def open_turn(self, conversation: ConversationRecord, message: MessageRecord) -> PromptHistory:
         """Write a message before anything else happens with it, and its conversation if that is new.
 
-        Gives what `past` gives, from the same transaction: a person waits for both before their reply can begin.
+        Returns the `prompt_history` before it, read in the same transaction: the person waits for both.
         Raises StoreBusy after `lock_seconds` (at most twice that, when other writes of this process wait ahead);
         StoreGone when the participant has been erased; StoreDenied when the conversation is another participant's;
         StoreDuplicate when a message with this id is there already.
@@ -135,7 +141,7 @@ class Store:
         if message.conversation_id != conversation.id:
             raise ValueError("the message belongs to another conversation than the one given")
 
-        async def work(session: AsyncSession) -> Past:
+        async def work(session: AsyncSession) -> PromptHistory:
             # The lock on the participant also keeps two tabs from taking the same position on PostgreSQL; so what
             # follows is a statement of its own, that sees what the other tab wrote.
             if await session.get(ParticipantRow, conversation.participant_id, with_for_update=True) is None:
@@ -164,7 +170,7 @@ class Store:
                     created_at=message.created_at,
                 )
             )
-            return await read_past(session, conversation.id) if last else Past([], None)
+            return await read_prompt_history(session, conversation.id) if last else PromptHistory([], None)
 
         earlier = await self._write(work)
         self._erased.discard(conversation.id)
@@ -221,17 +227,18 @@ class Store:
 
     # What a running chat reads
 
-    async def history(self, conversation_id: str, limit: int = HISTORY_TURNS) -> list[HistoryItem]:
+    async def history(self, conversation_id: str, limit: int = HISTORY_TURNS) -> list[PastTurn]:
         """The last `limit` exchanges, oldest first: answered only, so never crisis, refused, broken or stopped ones."""
         return await self._read(lambda session: newest_turns(session, conversation_id, limit))
 
-    async def past(self, conversation_id: str, *, summarised: bool = True) -> Past:
-        """What a prompt may look back on; see `db/past.py`. Not `summarised`: as if there were no summary."""
-        return await self._read(lambda session: read_past(session, conversation_id, summarised=summarised))
+    async def prompt_history(self, conversation_id: str, *, summarised: bool = True) -> PromptHistory:
+        """Return the history that a prompt may quote; see `db/prompt_history.py`. Unless `summarised`, any summary is
+        ignored."""
+        return await self._read(lambda session: read_prompt_history(session, conversation_id, summarised=summarised))
 
-    async def untold(self, conversation_id: str) -> Untold:
-        """What the next summary of a conversation is made from."""
-        return await self._read(lambda session: read_untold(session, conversation_id))
+    async def unsummarised_history(self, conversation_id: str) -> UnsummarisedHistory:
+        """Return the input of a conversation's next summary."""
+        return await self._read(lambda session: read_unsummarised_history(session, conversation_id))
 
     async def save_summary(self, summary: SummaryRecord) -> None:
         """Write a summary. Raises StoreGone, and writes nothing, when the conversation has been erased meanwhile."""

@@ -12,7 +12,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-SOURCES = ("src", "chat_app", "scorer", "prompts", "db", ".chainlit", "chainlit.md", "pyproject.toml", "README.md")
+SOURCES = (
+    "src", "chat_app", "scorer", "prompts", "db", ".chainlit", "chainlit.md", "pyproject.toml", "README.md", "LICENSE",
+    "LICENSE-WEIGHTS.md",
+)  # fmt: skip
 """What a build reads; copied first, because a build leaves folders behind, and takes in what lies in them."""
 LEFT_OUT = shutil.ignore_patterns("__pycache__", "*.egg-info", "build")
 

@@ -84,7 +84,7 @@ def show(
     The hidden steps come first. Where the text of a step, or the encoder's reading, will go, its variable stands in
     braces; a call with such a variable is sent, and has its sha256 in the data, with the text in its place.
     """
-    from heard.prompts.chain import reply_calls
+    from heard.prompts.build import reply_calls
     from heard.prompts.files import PromptFileError
 
     library = _library(folder)

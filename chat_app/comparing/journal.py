@@ -15,7 +15,7 @@ from typing import Any, Self
 from filelock import FileLock, Timeout
 
 from heard.chat_app.comparing.plan import Key
-from heard.chat_app.conversation.drafts import draft_of, draft_values
+from heard.chat_app.conversation.drafts import draft_from_json, draft_to_json
 from heard.chat_app.models.records import FailureKind
 from heard.db.records import DraftRecord
 from heard.errors import UserError
@@ -96,7 +96,7 @@ class Journal:
             "done": entry.done,
             "failure": entry.failure,
             "sentence": entry.sentence,
-            "drafts": [draft_values(draft) for draft in entry.drafts],
+            "drafts": [draft_to_json(draft) for draft in entry.drafts],
         }
         try:
             self._append(values)
@@ -181,7 +181,7 @@ def _entry(values: Mapping[str, Any]) -> Entry:
     failure = values["failure"]
     return Entry(
         key=tuple(values["key"]),
-        drafts=tuple(draft_of(draft) for draft in values["drafts"]),
+        drafts=tuple(draft_from_json(draft) for draft in values["drafts"]),
         done=values["done"],
         failure=FailureKind(failure) if failure else None,
         sentence=values["sentence"],

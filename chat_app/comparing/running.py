@@ -14,10 +14,10 @@ from aiolimiter import AsyncLimiter
 from heard.chat_app.common.workers import together
 from heard.chat_app.comparing.journal import Entry, Journal
 from heard.chat_app.comparing.plan import Cell, Key, Plan
-from heard.chat_app.conversation.answer_request import Asked
-from heard.chat_app.conversation.drafting import score_newest, write_drafts
+from heard.chat_app.conversation.answer_request import AnswerRequest
+from heard.chat_app.conversation.drafting import score_newest_draft, write_drafts
 from heard.chat_app.conversation.drafts import Drafts
-from heard.chat_app.conversation.events import TurnEvent, Whole
+from heard.chat_app.conversation.events import DraftComplete, TurnEvent
 from heard.chat_app.conversation.services import Services
 from heard.chat_app.models.records import FailureKind, ModelFailure, ModelSpec
 from heard.db.records import DraftStatus
@@ -109,7 +109,7 @@ class _Run:
         await _wait(pace, 1)
         made = Drafts()
         failure: ModelFailure | None = None
-        asked = Asked(cell.persona, cell.strategy, cell.model, (), cell.question.text, cell.policy)
+        asked = AnswerRequest(cell.persona, cell.strategy, cell.model, (), cell.question.text, cell.policy)
         try:
             async with aclosing(write_drafts(self._services, asked, made)) as events:
                 await self._call(cell, made, events)
@@ -122,24 +122,24 @@ class _Run:
         await _wait(pace, calls - 1)  # for what a policy or a strategy has asked beyond the first
         sentence = failure.sentence if failure else None
         if failure is not None and not made.complete:
-            return Entry(cell.key, made.judged(), False, failure.kind, sentence)
-        return Entry(cell.key, made.judged(), True, None, sentence)
+            return Entry(cell.key, made.with_best_kept(), False, failure.kind, sentence)
+        return Entry(cell.key, made.with_best_kept(), True, None, sentence)
 
     async def _call(self, cell: Cell, made: Drafts, events: AsyncGenerator[TurnEvent, None]) -> None:
         """The calls of one answer, within the window."""
         single = cell.policy.most_drafts == 1
         async with self._window:
             async for event in events:
-                if single and isinstance(event, Whole):
+                if single and isinstance(event, DraftComplete):
                     # Paid for, so it is kept before it is scored and before another call begins: a process that dies
                     # now has only the score to make again, and never loses more calls than the window holds.
-                    await self._keep(Entry(cell.key, made.judged(), False))
+                    await self._keep(Entry(cell.key, made.with_best_kept(), False))
                     break
 
     async def _scored(self, cell: Cell, whole: Entry) -> Entry:
         made = Drafts(ended=list(whole.drafts), policy=cell.policy.id)
-        await score_newest(self._services, cell.question.text, made)
-        return Entry(cell.key, made.judged(), True)
+        await score_newest_draft(self._services, cell.question.text, made)
+        return Entry(cell.key, made.with_best_kept(), True)
 
     async def _keep(self, entry: Entry) -> None:
         async with self._writing:

@@ -1,4 +1,4 @@
-"""What one answer is made from, whoever wants it: a turn of the chat, a ballot, a study or a comparison."""
+"""The input of one answer: the same for a turn of the chat, a ballot, a study and a comparison."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,8 +11,8 @@ History = Sequence[tuple[str, str]]
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """What one answer is made from."""
+class AnswerRequest:
+    """Everything that decides one answer."""
 
     persona: Persona
     strategy: Strategy
@@ -21,14 +21,14 @@ class Asked:
     text: str
     """The message to answer."""
     policy: Policy
-    """When a draft is written again."""
+    """Decides when a draft is rewritten."""
     summary: str | None = None
-    """Of what was told between the first turn of the history and the others."""
+    """Summary of the turns between the first one of `history` and the others; None where there is none."""
     may_fall_back: bool = False
-    """Whether the model's fallback may answer in its place. Never where answers are compared: it would be judged under
-    the wrong name."""
+    """Whether the model's fallback may answer in its place. Never set where answers are compared: the answer would be
+    judged under the wrong model's name."""
 
     @property
     def earlier(self) -> list[str]:
-        """What the person wrote before `text`, the newest last: a reply may come back to it."""
+        """The person's earlier messages, newest last. The scorer reads them, because a reply may refer to them."""
         return [message for message, _ in self.history]

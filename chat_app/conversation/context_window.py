@@ -1,4 +1,4 @@
-"""A prompt that fits its model's window, and a plain sentence where that cannot be."""
+"""Fit prompts to their model's context window, and say in a sentence when even the last message is too long."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -10,29 +10,29 @@ from heard.chat_app.models.records import FailureKind, ModelFailure, ModelSpec
 from heard.prompts.history import Exchange, TokenCounter, exchanges_included, prompt_tokens, token_upper_bound
 from heard.prompts.records import Prompt
 
-Build = Callable[[TokenCounter], Prompt]
-"""Makes a prompt for a window, given a counter of tokens."""
+PromptBuilder = Callable[[TokenCounter], Prompt]
+"""Builds a prompt, given a function that counts the model's tokens."""
 
 
 @dataclass(frozen=True, slots=True)
-class Fitted:
-    """A prompt and whether its model can read it."""
+class FittedPrompt:
+    """A prompt, and the failure to raise if it does not fit the model's context window."""
 
     prompt: Prompt
-    fault: ModelFailure | None
+    failure: ModelFailure | None
 
     def check(self) -> None:
-        """Raise ModelFailure (rejected) when even the last message alone is too long for the model."""
-        if self.fault is not None:
-            raise self.fault
+        """Raise ModelFailure (REJECTED) if even the last message alone is too long for the model."""
+        if self.failure is not None:
+            raise self.failure
 
 
-async def fitted(models: Models, spec: ModelSpec, build: Build) -> Fitted:
-    """The prompt that `build` makes with the model's counter; counting is done off the event loop."""
-    return await asyncio.to_thread(_fitted, models, spec, build)
+async def fit_prompt(models: Models, spec: ModelSpec, build: PromptBuilder) -> FittedPrompt:
+    """Return the prompt that `build` makes with the model's token counter. Tokens are counted off the event loop."""
+    return await asyncio.to_thread(_fit_prompt, models, spec, build)
 
 
-def _fitted(models: Models, spec: ModelSpec, build: Build) -> Fitted:
+def _fit_prompt(models: Models, spec: ModelSpec, build: PromptBuilder) -> FittedPrompt:
     count = partial(models.count_tokens, spec)
     prompt = build(count)
     room = spec.context_tokens - prompt.max_tokens
@@ -41,7 +41,7 @@ def _fitted(models: Models, spec: ModelSpec, build: Build) -> Fitted:
         and token_upper_bound(message.content for message in prompt.messages) > room
         and prompt_tokens(prompt.messages, count) > room
     )
-    return Fitted(prompt, _too_long(spec) if too_long else None)
+    return FittedPrompt(prompt, _too_long(spec) if too_long else None)
 
 
 def _too_long(spec: ModelSpec) -> ModelFailure:
@@ -54,11 +54,12 @@ def _too_long(spec: ModelSpec) -> ModelFailure:
 
 
 async def common_history(
-    models: Models, builds: Sequence[tuple[ModelSpec, Build]], history: Sequence[Exchange]
+    models: Models, builds: Sequence[tuple[ModelSpec, PromptBuilder]], history: Sequence[Exchange]
 ) -> list[Exchange]:
-    """The turns of `history` that all of these prompts hold: what every source of a ballot gets alike."""
+    """Return the turns of `history` that fit every one of these prompts, so that all sources of a ballot get the same
+    history."""
     if not history or not builds:
         return list(history)
-    made = await asyncio.gather(*(fitted(models, spec, build) for spec, build in builds))
-    held = [exchanges_included(one.prompt, history) for one in made]
+    fitted = await asyncio.gather(*(fit_prompt(models, spec, build) for spec, build in builds))
+    held = [exchanges_included(one.prompt, history) for one in fitted]
     return [pair for pair, everywhere in zip(history, map(all, zip(*held, strict=True)), strict=True) if everywhere]

@@ -1,4 +1,4 @@
-"""What a turn has generated so far: drafts with their times, counts and scores, and which of them stands in the end."""
+"""The drafts of one turn while they are written: texts, times, token counts, scores, and which one is kept."""
 
 import time
 import uuid
@@ -17,30 +17,30 @@ from heard.scorer.records import EmpathyScore
 
 @dataclass(slots=True)
 class Drafts:
-    """The generations of one turn, in order. At most one is open; `end` is harmless when none is."""
+    """The drafts of one turn, in order. At most one is open; `end` does nothing if none is."""
 
     ended: list[DraftRecord] = field(default_factory=list)
     usage: Usage | None = None
-    """Token counts of the open draft, once the model has given them."""
-    stand_in: ModelSpec | None = None
-    """The model that writes in place of the one that was asked for, once that has failed."""
+    """Token counts of the open draft, once the model has reported them."""
+    fallback: ModelSpec | None = None
+    """The model that writes in place of the requested one, once that has failed."""
     fallback_for: str | None = None
-    """The name of the one that was asked for, where there is a stand-in."""
+    """Name of the requested model, where a fallback writes."""
     policy: str | None = None
-    """The policy of writing again that these drafts follow, by its file's name."""
+    """File name of the rewrite policy that these drafts follow."""
     steps: list[StepRecord] = field(default_factory=list)
-    """Hidden calls made for the open draft, or for the one that comes next, which takes them when it ends."""
-    values: dict[str, str] | None = None
-    """What fills the strategy's variables; None until all its steps have ended."""
+    """Hidden calls for the open draft or the next one; they are stored with it when it ends."""
+    variables: dict[str, str] | None = None
+    """Values of the strategy's variables; None until all its steps have ended."""
     _step: str | None = None
-    """The step whose text arrives, while the draft that it belongs to is open."""
+    """Name of the hidden step whose text is arriving, if any."""
     _open: DraftRecord | None = None
     _pieces: list[str] = field(default_factory=list)
     _began: float = 0.0
     _first: float | None = None
 
     def begin(self, model: ModelSpec, prompt: Prompt, number: int, guidance: str | None) -> None:
-        """Open a draft; its times count from here. A draft that a step has opened begins again, with its own prompt."""
+        """Open a draft and start its clock. A draft that a hidden step has opened is replaced."""
         self._step, self._pieces, self._first, self.usage, self._began = None, [], None, None, time.perf_counter()
         self._open = DraftRecord(
             id=str(uuid.uuid4()),
@@ -69,17 +69,17 @@ class Drafts:
         )
 
     @property
-    def begun(self) -> bool:
+    def has_text(self) -> bool:
         """Whether the open draft has any text."""
         return self._open is not None and bool(self._pieces)
 
     def begin_step(self, model: ModelSpec, prompt: Prompt, name: str) -> None:
-        """Open the call of a step. Until the draft's own call, the first draft is described by the newest of them."""
+        """Open the call of a hidden step, whose model and prompt the first draft has until its own call begins."""
         self.begin(model, prompt, 1, None)
         self._step = name
 
     def end_step(self) -> str:
-        """Turn the open step into a record; its text without the white space around it."""
+        """Turn the open step into a record. Returns its text, stripped."""
         assert self._open is not None
         assert self._step is not None
         text = readable("".join(self._pieces))
@@ -99,22 +99,22 @@ class Drafts:
         self._step, self._pieces, self._first, self.usage, self._began = None, [], None, None, time.perf_counter()
         return text.strip()
 
-    def take(self, item: StreamItem) -> None:
-        """Take what a model's stream gives for the open draft, or for its open step."""
+    def add_item(self, item: StreamItem) -> None:
+        """Add an item of the model's stream to the open draft, or to its open step."""
         match item:
             case Delta(piece):
-                self.add(piece)
+                self.add_text(piece)
             case Usage():
                 self.usage = item
 
-    def add(self, text: str) -> None:
-        """Take a piece of the text of the open draft, or of its open step."""
+    def add_text(self, text: str) -> None:
+        """Append text to the open draft, or to its open step."""
         if self._first is None:
             self._first = time.perf_counter() - self._began
         self._pieces.append(text)
 
     def end(self, status: DraftStatus, error: str | None = None) -> None:
-        """Turn the open draft, if there is one, into a record."""
+        """Turn the open draft into a record; does nothing if none is open."""
         if self._open is None:
             return
         if self._step is not None:
@@ -134,25 +134,26 @@ class Drafts:
         self._open, self.steps = None, []
         self.ended.append(draft)
 
-    def rate(self, score: EmpathyScore) -> None:
-        """Give the newest draft its score."""
+    def set_score(self, score: EmpathyScore) -> None:
+        """Set the score of the newest draft."""
         self.ended[-1] = replace(self.ended[-1], score=score_record(score))
 
     @property
     def complete(self) -> list[DraftRecord]:
-        """The drafts that came whole."""
+        """The drafts with status COMPLETE."""
         return [draft for draft in self.ended if draft.status is DraftStatus.COMPLETE]
 
-    def judged(self) -> tuple[DraftRecord, ...]:
-        """All drafts with the best whole one kept: by Empathy, the earlier on a tie; without a whole one, the last."""
+    def with_best_kept(self) -> tuple[DraftRecord, ...]:
+        """Return all drafts with one marked as kept: the complete one of highest Empathy, the earlier on a tie; if none
+        is complete, the last."""
         if not self.ended:
             return ()
         kept = max(self.complete, key=_rank, default=self.ended[-1])
         return tuple(replace(draft, kept=draft is kept) for draft in self.ended)
 
-    def reply(self, request: TurnRequest) -> ReplyRecord | None:
-        """The drafts as the reply of a turn; None before the first has ended."""
-        drafts = self.judged()
+    def reply_record(self, request: TurnRequest) -> ReplyRecord | None:
+        """Return the drafts as the reply to a turn; None before the first has ended."""
+        drafts = self.with_best_kept()
         if not drafts:
             return None
         return ReplyRecord(
@@ -171,24 +172,24 @@ def _rank(draft: DraftRecord) -> float:
     return draft.score.empathy if draft.score and draft.score.empathy is not None else 0.0
 
 
-def draft_values(draft: DraftRecord) -> dict[str, Any]:
-    """A draft as JSON values, under its own names; `draft_of` is the way back."""
+def draft_to_json(draft: DraftRecord) -> dict[str, Any]:
+    """Return a draft as JSON values by field name; `draft_from_json` is the inverse."""
     return asdict(draft) | {"status": draft.status.value, "created_at": draft.created_at.isoformat()}
 
 
-def draft_of(values: Mapping[str, Any]) -> DraftRecord:
-    """The draft that `draft_values` wrote."""
-    told = {
+def draft_from_json(values: Mapping[str, Any]) -> DraftRecord:
+    """Return the draft that `draft_to_json` wrote."""
+    parsed = {
         "status": DraftStatus(values["status"]),
         "score": ScoreRecord(**values["score"]) if values["score"] else None,
         "created_at": datetime.fromisoformat(values["created_at"]),
         "steps": tuple(StepRecord(**step) for step in values.get("steps", ())),
     }
-    return DraftRecord(**{**values, **told})
+    return DraftRecord(**{**values, **parsed})
 
 
 def score_record(score: EmpathyScore) -> ScoreRecord:
-    """A score as it is stored."""
+    """Return a score as it is stored."""
     return ScoreRecord(
         status=score.status.value,
         reason=score.reason,

@@ -1,4 +1,4 @@
-"""Typed records in flight: what goes into a turn and the events that come out of it."""
+"""The request of a turn, and the events that the turn yields."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from heard.scorer.records import EmpathyScore
 
 @dataclass(frozen=True, slots=True)
 class TurnRequest:
-    """One message of a person and all that decides how it is answered."""
+    """One message of a person, and everything that decides how it is answered."""
 
     participant_id: str
     conversation_id: str
@@ -28,7 +28,7 @@ class TurnRequest:
     """Whether the person sees scores. Replies are scored and stored either way."""
     auto_improve: bool
     threshold: float
-    """Empathy on 1..3 under which a reply is written again, where the policy in force is of that kind."""
+    """Empathy (1..3) below which a reply is rewritten, if the policy in force is of that kind."""
     country: str | None
     """ISO 3166 code that the person chose for crisis numbers, or None."""
 
@@ -49,7 +49,7 @@ class Refused:
 
 @dataclass(frozen=True, slots=True)
 class DraftStarted:
-    """A generation begins; number 1 is the first. From 2 on, the text on the page is replaced."""
+    """A draft begins; `number` counts from 1. From 2 on, it replaces the text on the page."""
 
     number: int
     guidance: str | None
@@ -57,7 +57,7 @@ class DraftStarted:
 
 @dataclass(frozen=True, slots=True)
 class FellBack:
-    """The model asked for has failed before its first token; another one is asked to write the current draft."""
+    """The requested model failed before its first token, and its fallback is asked for the current draft."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,13 +68,13 @@ class Token:
 
 
 @dataclass(frozen=True, slots=True)
-class Whole:
-    """The current draft's text is whole; its score follows in a moment."""
+class DraftComplete:
+    """The current draft's text is complete; its score follows."""
 
 
 @dataclass(frozen=True, slots=True)
 class Scored:
-    """The current draft has ended and has its score (or the reason why not)."""
+    """The current draft has its score, or the reason why it has none."""
 
     number: int
     score: EmpathyScore
@@ -82,7 +82,7 @@ class Scored:
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """The model failed; `kept_text` is what had arrived and stays, marked as broken. Ends the turn."""
+    """The model failed; `kept_text` is what had arrived, kept and marked as broken. Ends the turn."""
 
     sentence: str
     kept_text: str
@@ -90,7 +90,7 @@ class Failed:
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """The reply stands and is stored. Ends the turn."""
+    """The reply is complete and stored. Ends the turn."""
 
     reply: ReplyRecord
     votable: bool
@@ -99,7 +99,7 @@ class Finished:
 
 @dataclass(frozen=True, slots=True)
 class NotSaved:
-    """The reply is whole but could not be stored; it stays on this page only. Ends the turn."""
+    """The reply is complete but could not be stored; it stays on this page only. Ends the turn."""
 
     sentence: str
     text: str
@@ -107,27 +107,27 @@ class NotSaved:
 
 
 @dataclass(frozen=True, slots=True)
-class BallotsFolded:
-    """Earlier ballots that a new message has passed over: their new props by the id of the entry they stand under."""
+class BallotsSkipped:
+    """A new message made earlier open ballots count as skipped: their new props by the id of the page's entry."""
 
     props: Mapping[str, Mapping[str, Any]]
 
 
 @dataclass(frozen=True, slots=True)
-class AnswersBegun:
-    """The answers of a ballot are being written; how many. Nothing of them is shown until the last one has ended."""
+class AnswersStarted:
+    """`number` answers of a ballot are being written. Nothing of them is shown until the last one has ended."""
 
     number: int
 
 
 @dataclass(frozen=True, slots=True)
 class BallotReady:
-    """Every answer has ended and is stored: `props` is the ballot as the page gets it, blind. Ends the turn."""
+    """All answers have ended and are stored; `props` is the blind ballot for the page. Ends the turn."""
 
     props: Mapping[str, Any]
 
 
 TurnEvent = (
-    CrisisShown | Refused | Waiting | DraftStarted | FellBack | Token | Whole | Scored | Failed | Finished | NotSaved
-    | BallotsFolded | AnswersBegun | BallotReady
+    CrisisShown | Refused | Waiting | DraftStarted | FellBack | Token | DraftComplete | Scored | Failed | Finished
+    | NotSaved | BallotsSkipped | AnswersStarted | BallotReady
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""One call of a model whose words the person never sees: a critique, a summary."""
+"""A model call whose text the person never sees, such as a critique or a summary."""
 
 import time
 from contextlib import aclosing
@@ -11,7 +11,7 @@ from heard.prompts.records import Prompt
 
 
 async def ask_hidden(models: Models, model: ModelSpec, prompt: Prompt, name: str) -> StepRecord:
-    """One call whose words the person never sees. Raises ModelFailure."""
+    """Call a model and return its text with times and counts, as a record called `name`. Raises ModelFailure."""
     began, first, pieces, usage = time.perf_counter(), None, [], Usage(None, None)
     async with aclosing(models.stream(model, prompt)) as stream:
         async for item in stream:

@@ -1,8 +1,8 @@
-"""Whether one more draft of an answer is written, and what it is told: the policies of `prompts/policies/` at work.
+"""Apply a rewrite policy of `prompts/policies/`: whether another draft is needed, and its guidance.
 
-    score -> goes on? -> guidance (of a critique: one hidden call first) -> the next draft
+    score -> another draft? -> guidance (for a critique: one hidden call first) -> the next draft
 
-Which draft stands is not decided here: the best by Empathy does (`chat_app/conversation/drafts.py`).
+Which draft is kept is decided in `chat_app/conversation/drafts.py`: the one of highest Empathy.
 """
 
 import re
@@ -19,27 +19,27 @@ from heard.prompts.records import Policy, PolicyKind, Prompt, PromptMessage
 from heard.scorer.records import COMPONENTS
 
 CRITIQUE = "critique"
-"""Name of the hidden step, and what the draft that it led to records as its guidance."""
+"""Name of the hidden step, and the stored guidance of the draft that it led to."""
 FACETS = "facets"
-"""What a draft records that was told of several components."""
+"""The stored guidance of a draft that got guidance on several components."""
 CRITIQUE_TOKENS = 160
-"""Of a critique: three short lines."""
+"""Token limit of a critique, which is three short lines."""
 
 
 @dataclass(frozen=True, slots=True)
 class Guidance:
-    """What a rewrite is told."""
+    """Instructions for a rewrite."""
 
     aim: str
-    """A component, FACETS or CRITIQUE: what is kept with the draft."""
+    """A component, FACETS or CRITIQUE; stored with the draft."""
     text: str
-    """Goes into the prompt, after persona and strategy."""
+    """Put into the prompt after persona and strategy."""
 
 
 def policy_in_force(services: Services, improve: bool, threshold: float) -> Policy:
-    """The policy of one reply: the setting's where writing again is on, else the one that never does.
+    """Return the policy for one reply: that of the settings if `improve`, else the one that never rewrites.
 
-    `threshold` (1..3) takes the place of `below` in a policy of the kind BELOW; no other kind is moved by it.
+    `threshold` (1..3) replaces `below` in a policy of kind BELOW and has no effect on other kinds.
     """
     if not improve:
         return services.library.policies[OFF]
@@ -47,10 +47,10 @@ def policy_in_force(services: Services, improve: bool, threshold: float) -> Poli
     return replace(policy, below=threshold) if policy.kind is PolicyKind.BELOW else policy
 
 
-def goes_on(policy: Policy, drafts: Sequence[DraftRecord], last_reply: str | None) -> bool:
-    """Whether a further draft is written after these, which all came whole and of which the last has just been scored.
+def needs_another_draft(policy: Policy, drafts: Sequence[DraftRecord], last_reply: str | None) -> bool:
+    """Whether the policy calls for another draft. All `drafts` are complete, and the last has just been scored.
 
-    `last_reply` is the one before this answer in the conversation.
+    `last_reply` is the conversation's reply before this answer, if any.
     """
     if len(drafts) >= policy.most_drafts:
         return False
@@ -70,10 +70,10 @@ def goes_on(policy: Policy, drafts: Sequence[DraftRecord], last_reply: str | Non
     return not (policy.stop_when_formulaic and formulaic(newest.text, before))
 
 
-def guidance_of(policy: Policy, draft: DraftRecord, library: PromptLibrary) -> Guidance | None:
-    """What the next draft is told of this one; None for best of n, whose drafts share their prompt.
+def guidance_for(policy: Policy, draft: DraftRecord, library: PromptLibrary) -> Guidance | None:
+    """Return guidance for the draft after this one; None for best of n, whose drafts share one prompt.
 
-    Of the kind CRITIQUE see `critique_prompt` and `critique_guidance`: it takes a call.
+    For kind CRITIQUE see `critique_prompt` and `critique_guidance`, which need a model call.
     """
     if policy.kind is PolicyKind.BEST or draft.score is None or policy.below is None:
         return None
@@ -84,20 +84,23 @@ def guidance_of(policy: Policy, draft: DraftRecord, library: PromptLibrary) -> G
 
 
 def critique_prompt(policy: Policy, message: str, draft: str) -> Prompt:
-    """What the critic reads: its task, the message, and the draft. Nothing of the conversation before."""
-    shown = f"The person wrote:\n{message}\n\nThe reply:\n{draft}"
-    return Prompt((PromptMessage("system", policy.critique), PromptMessage("user", shown)), CRITIQUE_TOKENS)
+    """Return the critic's prompt: its task, the message and the draft, without the earlier conversation."""
+    pair = f"The person wrote:\n{message}\n\nThe reply:\n{draft}"
+    return Prompt((PromptMessage("system", policy.critique), PromptMessage("user", pair)), CRITIQUE_TOKENS)
 
 
 def critique_guidance(policy: Policy, draft: str, critique: str) -> Guidance:
-    """What the rewrite is told, once the critic has spoken."""
+    """Return the guidance for a rewrite: the policy's `rewrite` text with the draft and its critique filled in."""
     parts = {"draft": draft, "critique": critique}
     # In one pass, so that braces in a model's words are never taken for a place to fill.
     return Guidance(CRITIQUE, re.sub(r"\{(draft|critique)\}", lambda place: parts[place[1]], policy.rewrite))
 
 
-def drawn_anew(policy: Policy, model: ModelSpec, number: int) -> ModelSpec:
-    """The model for draft `number`: of best of n with a seed of its own, or all n would be the same words."""
+def with_draft_seed(policy: Policy, model: ModelSpec, number: int) -> ModelSpec:
+    """Return `model` with a seed of its own for draft `number` of best of n, as all n would be the same text otherwise.
+
+    Under other policies, and without a seed, the model is returned as it is.
+    """
     if policy.kind is not PolicyKind.BEST or model.seed is None:
         return model
     return replace(model, seed=model.seed + number - 1)

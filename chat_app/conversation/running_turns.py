@@ -1,8 +1,8 @@
 """Running turns, owned by the server and not by a browser tab.
 
-A turn runs to its end whether or not anybody looks: a closed tab's reply still reaches the database, and a reloaded tab
-finds the turn here and sees the rest. Each turn keeps one `View`, the sum of its events; any number of tabs follow it,
-each at its own pace, and a tab that missed events simply draws the newest view.
+A turn runs to its end whether or not a tab is open: a closed tab's reply still reaches the database, and a reloaded tab
+finds the turn here and shows the rest. Each turn keeps one `TurnView`, the state after all events so far. Any number of
+tabs follow it, each at its own pace; a tab that missed events draws the newest view.
 """
 
 import asyncio
@@ -14,10 +14,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from heard.chat_app.conversation.events import (
-    AnswersBegun,
+    AnswersStarted,
     BallotReady,
-    BallotsFolded,
+    BallotsSkipped,
     CrisisShown,
+    DraftComplete,
     DraftStarted,
     Failed,
     FellBack,
@@ -28,7 +29,6 @@ from heard.chat_app.conversation.events import (
     Token,
     TurnEvent,
     TurnRequest,
-    Whole,
 )
 from heard.chat_app.models.records import Waiting
 from heard.scorer.records import EmpathyScore
@@ -36,8 +36,8 @@ from heard.scorer.records import EmpathyScore
 FLUSH_SECONDS = 0.1
 """Pause between two drawings of growing text. Unpaced, 2,000 tokens kept a browser busy for 32 s."""
 RATING_SECONDS = 0.2
-"""Longest that the last words wait for the score, to be drawn together with it: drawn on their own they would come a
-blink sooner, and the score later, for the want of a free core or because the page is still busy with them."""
+"""Longest time that the last words wait for the score, to be drawn together with it. Drawn on their own they would come
+slightly sooner, and the score later, because the core or the page is busy with them."""
 HEARTBEAT_SECONDS = 1.0
 """A follower wakes at least this often, to notice that its browser has reconnected."""
 
@@ -48,57 +48,57 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Stopped:
-    """The person pressed Stop; what had arrived is kept and stored as a stopped draft."""
+    """The person pressed Stop; what had arrived is stored as a stopped draft."""
 
 
 @dataclass(frozen=True, slots=True)
 class Crashed:
-    """A fault of our own. `reference` stands in the log beside the exception's type, and nothing else does."""
+    """An internal error. The log holds `reference` and the exception's type, and nothing else."""
 
     reference: str
 
 
-End = CrisisShown | Refused | Failed | Finished | NotSaved | BallotReady | Stopped | Crashed
+TurnEnd = CrisisShown | Refused | Failed | Finished | NotSaved | BallotReady | Stopped | Crashed
 
 
 @dataclass(slots=True)
-class View:
-    """What a page should show of one turn right now."""
+class TurnView:
+    """The present state of one turn, as a page should show it."""
 
     version: int = 0
     """Grows with every event."""
     stage: int = 0
-    """Grows with every event that must be drawn at once: all but the second and later tokens of a draft, and its
-    end."""
+    """Grows with every event that must be drawn at once: all but DraftComplete and the second and later tokens of a
+    draft."""
     ahead: int = 0
-    """Calls that the model serves first; 0 once a draft has its first token."""
+    """Calls that the model serves before this one; 0 once a draft has its first token."""
     number: int = 0
-    """The current draft; 0 before the first."""
-    other_model: bool = False
-    """Whether another model than the chosen one writes, because that one failed."""
+    """Number of the current draft; 0 before the first."""
+    by_fallback: bool = False
+    """Whether a fallback writes, because the chosen model failed."""
     guidance: str | None = None
     """Component that the current draft aims at; None for the first."""
     text: str = ""
     """The current draft's text so far."""
     rating: bool = False
-    """Whether that text is whole and waits for its score."""
+    """Whether that text is complete and waits for its score."""
     scores: dict[int, EmpathyScore] = field(default_factory=dict)
-    """By draft number, as they come."""
+    """By draft number."""
     texts: dict[int, str] = field(default_factory=dict)
-    """The drafts that have been scored, by number."""
+    """Texts of the scored drafts, by number."""
     writing: int = 0
-    """How many answers of a ballot are being written; 0 for a reply. Says nothing of how many have ended."""
-    folded: dict[str, Mapping[str, Any]] = field(default_factory=dict)
-    """Earlier ballots that this message has passed over: their props by the entry they stand under."""
-    end: End | None = None
+    """Number of answers on the ballot that is being written, ended ones included; 0 for a reply."""
+    skipped_ballots: dict[str, Mapping[str, Any]] = field(default_factory=dict)
+    """Earlier ballots that count as skipped since this message: their props by the id of the page's entry."""
+    end: TurnEnd | None = None
 
     @property
     def begun(self) -> bool:
         """Whether there is something to show in the reply's place."""
         return bool(self.number or self.ahead or self.writing)
 
-    def take(self, event: TurnEvent) -> None:
-        """Add one event."""
+    def apply(self, event: TurnEvent) -> None:
+        """Update the view with one event."""
         self.version += 1
         match event:
             case Token(text):
@@ -107,7 +107,7 @@ class View:
                 self.text += text
                 self.ahead = 0
                 return
-            case Whole():
+            case DraftComplete():
                 self.rating = True
                 return
             case Waiting(ahead):
@@ -115,18 +115,18 @@ class View:
             case DraftStarted(number, guidance):
                 self.number, self.guidance, self.text, self.ahead = number, guidance, "", 0
             case FellBack():
-                self.other_model, self.ahead = True, 0
+                self.by_fallback, self.ahead = True, 0
             case Scored(number, score):
                 self.scores[number], self.texts[number], self.rating = score, self.text, False
-            case AnswersBegun(number):
+            case AnswersStarted(number):
                 self.writing = number
-            case BallotsFolded(props):
-                self.folded.update(props)
+            case BallotsSkipped(props):
+                self.skipped_ballots.update(props)
             case _:
                 self.finish(event)
         self.stage += 1
 
-    def finish(self, end: End) -> None:
+    def finish(self, end: TurnEnd) -> None:
         """Mark the turn as over."""
         self.version += 1
         self.stage += 1
@@ -134,40 +134,41 @@ class View:
 
     @property
     def pause(self) -> float:
-        """Seconds between two drawings of its growing text."""
+        """Seconds between two drawings of growing text."""
         return RATING_SECONDS if self.rating else FLUSH_SECONDS
 
 
-class LiveTurn:
-    """One running turn and those who follow it."""
+class RunningTurn:
+    """One running turn, and the pages that follow it."""
 
     def __init__(self, request: TurnRequest) -> None:
         self.request = request
-        self.view = View()
+        self.view = TurnView()
         self._wakers: set[asyncio.Event] = set()
         self._task: asyncio.Task[None] | None = None
 
     def start(self, events: Callable[[TurnRequest], Events], done: Callable[[], None]) -> None:
-        """Begin; `done` is called once, when the last event has been taken and stored."""
+        """Run the turn in a task of its own. `done` is called once, after the last event."""
         self._task = asyncio.get_running_loop().create_task(self._run(events))
         self._task.add_done_callback(lambda _: done())
 
     async def stop(self) -> None:
-        """Stop writing, and return when what had arrived is stored. Harmless on a turn that is over."""
+        """Cancel the turn, and return when what had arrived is stored. Does nothing to a turn that is over."""
         # Once only: a second cancellation would cut the wait for the write that the first one has begun.
         if self._task is not None and not self._task.done() and not self._task.cancelling():
             self._task.cancel()
         await self.wait()
 
     async def wait(self) -> None:
-        """Return when the turn is over; never raises what ended it."""
+        """Return when the turn is over. Never raises."""
         if self._task is not None:
             await asyncio.wait([self._task])
 
-    async def views(self) -> AsyncIterator[View]:
-        """The newest view, again and again: the first token, scores and the end at once, growing text in steps of
-        FLUSH_SECONDS (its last step, of RATING_SECONDS, gives the score time to come with it), and an unchanged view
-        every HEARTBEAT_SECONDS. Ends after the view whose `end` is set.
+    async def views(self) -> AsyncIterator[TurnView]:
+        """Yield the newest view whenever it should be drawn; the last one has its `end` set.
+
+        The first token, scores and the end come at once, growing text every FLUSH_SECONDS (the last of it within
+        RATING_SECONDS, so that the score may come with it), and an unchanged view every HEARTBEAT_SECONDS.
         """
         wake = asyncio.Event()
         self._wakers.add(wake)
@@ -202,7 +203,7 @@ class LiveTurn:
         try:
             async with aclosing(events(self.request)) as stream:
                 async for event in stream:
-                    self.view.take(event)
+                    self.view.apply(event)
                     self._wake()
         except asyncio.CancelledError:
             # Stop, or the server going down. The generator has stored what had arrived before it let this through.
@@ -223,69 +224,69 @@ class LiveTurn:
             wake.set()
 
 
-class Hub:
-    """All running turns, at most one per conversation."""
+class RunningTurns:
+    """All running turns of the server, at most one per conversation."""
 
     def __init__(self) -> None:
-        self._turns: dict[str, LiveTurn] = {}
-        self._open: set[LiveTurn] = set()
+        self._turns: dict[str, RunningTurn] = {}
+        self._open: set[RunningTurn] = set()
 
-    def running(self, conversation_id: str) -> LiveTurn | None:
-        """The turn that is being written in a conversation, if any."""
+    def running(self, conversation_id: str) -> RunningTurn | None:
+        """Return the turn that is running in a conversation, or None."""
         turn = self._turns.get(conversation_id)
         return turn if turn is not None and turn.view.end is None else None
 
     @property
     def writing(self) -> bool:
-        """Whether any reply is being written or scored."""
+        """Whether any reply is being generated or scored."""
         return any(turn.view.end is None for turn in self._open)
 
-    def begin(self, request: TurnRequest, events: Callable[[TurnRequest], Events]) -> LiveTurn | None:
-        """Start a turn, or return None when the conversation already has one (the lock of a second tab).
+    def begin(self, request: TurnRequest, events: Callable[[TurnRequest], Events]) -> RunningTurn | None:
+        """Start a turn and return it; None if the conversation already has one, begun in another tab.
 
-        A turn whose end is on the page no longer counts, even if it still writes: a hand-off is shown before it is
-        written down, and the person may go on at once.
+        A turn whose end is on the page no longer counts, even while it is being stored: a hand-off is shown before it
+        is stored, and the person may go on at once.
         """
         key = request.conversation_id
         if self.running(key) is not None:
             return None
-        turn = self._turns[key] = LiveTurn(request)
+        turn = self._turns[key] = RunningTurn(request)
         self._open.add(turn)
         turn.start(events, lambda: self._forget(key, turn))
         return turn
 
-    def beside(self, request: TurnRequest, events: Callable[[TurnRequest], Events]) -> LiveTurn:
-        """Start what ends without a reply. It takes nobody's place, and an erasure waits for it like for any turn."""
-        turn = LiveTurn(request)
+    def begin_unanswered(self, request: TurnRequest, events: Callable[[TurnRequest], Events]) -> RunningTurn:
+        """Start a turn that ends without a reply. It does not occupy its conversation; an erasure waits for it too."""
+        turn = RunningTurn(request)
         self._open.add(turn)
         turn.start(events, lambda: self._open.discard(turn))
         return turn
 
-    async def written(self, conversation_id: str) -> None:
-        """Return when the turns whose end is on the page are written down, so that a page opened now reads them too."""
+    async def wait_until_stored(self, conversation_id: str) -> None:
+        """Return when the conversation's turns whose end is on the page are stored, for a page that is reopened now."""
         ended = [turn for turn in self._open if turn.view.end is not None]
         await asyncio.gather(*(turn.wait() for turn in ended if turn.request.conversation_id == conversation_id))
 
     async def stop(self, conversation_id: str, participant_id: str) -> None:
-        """Stop a person's own turn; anybody else's, or none, is left alone."""
+        """Stop the conversation's turn if it belongs to this participant; else do nothing."""
         turn = self.running(conversation_id)
         if turn is not None and turn.request.participant_id == participant_id:
             await turn.stop()
 
     async def stop_participant(self, participant_id: str) -> None:
-        """Stop all turns of one person, so that an erasure is not followed by one more row."""
+        """Stop all turns of one participant, so that nothing is stored after an erasure."""
         await _stop_all([turn for turn in self._open if turn.request.participant_id == participant_id])
 
     async def aclose(self) -> None:
-        """Stop every turn and wait until each has stored what had arrived."""
+        """Stop every turn, and return when each has stored what had arrived."""
         await _stop_all(list(self._open))
 
-    def _forget(self, key: str, turn: LiveTurn) -> None:
+    def _forget(self, key: str, turn: RunningTurn) -> None:
         self._open.discard(turn)
         if self._turns.get(key) is turn:
             del self._turns[key]
 
 
-async def _stop_all(turns: list[LiveTurn]) -> None:
-    # A turn whose end is already shown is only writing it down: it is waited for and not cut.
+async def _stop_all(turns: list[RunningTurn]) -> None:
+    # A turn whose end is already shown is only being stored: it is waited for and not cancelled.
     await asyncio.gather(*(turn.stop() if turn.view.end is None else turn.wait() for turn in turns))

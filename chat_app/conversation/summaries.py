@@ -1,10 +1,10 @@
-"""Running summaries of long conversations: made after a reply, for the turns after it.
+"""Running summaries of long conversations, made after a reply for the turns that follow it.
 
-    a reply is stored -> does the history still fit with room to spare? -> else: sum up the oldest -> store
+    a reply is stored -> does the history still fit with room to spare? -> else: summarise the oldest turns -> store
 
-The same model that answered is asked, by a call that nobody sees. A summary is made from the one before it and the
-turns that have fallen out since. When it is due, more than the least is summed up: so it is due seldom, and the prompts
-between two of them begin alike, which a server's prompt cache makes use of. Where it fails, the chat goes on without.
+The model that answered writes it, in a hidden call. A summary is made from the previous one and the turns that no
+longer fit. It covers more turns than it must: so it is due seldom, and the prompts between two summaries begin alike,
+which a server's prompt cache makes use of. If it fails, the chat goes on without one.
 """
 
 import asyncio
@@ -20,51 +20,51 @@ from heard.chat_app.conversation.services import Services
 from heard.chat_app.models.client import Models
 from heard.chat_app.models.records import ModelSpec
 from heard.chat_app.safety import crisis_check
-from heard.db.past import HISTORY_TURNS
-from heard.db.records import SummaryRecord, Told, Untold
+from heard.db.prompt_history import HISTORY_TURNS
+from heard.db.records import StoredTurn, SummaryRecord, UnsummarisedHistory
 from heard.prompts.build import build_prompt
 from heard.prompts.history import FIRST_SHARE, Exchange, TokenCounter, exchange_tokens, prompt_tokens, token_upper_bound
 from heard.prompts.records import Persona, Prompt, Strategy
 from heard.prompts.summary import SummaryInstructions, build_summary_prompt
 
-FULL = 0.75
-"""Of the room for history: past this a summary is due, so that it is there before it is needed."""
-KEPT = 0.4
-"""Of the same room: what stays word for word when one is made."""
-ROUNDS = 8
-"""Calls at most after one reply, for a history that is longer than one call can read."""
+DUE_SHARE = 0.75
+"""Share of the room for history from which a summary is due, so that it exists before it is needed."""
+KEPT_SHARE = 0.4
+"""Share of the same room that is kept word for word when a summary is made."""
+MOST_CALLS = 8
+"""Most calls after one reply, for a history that is longer than one call can read."""
 
 log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Voice:
-    """Who answers in a conversation: what its prompts hold beside the history."""
+class AnswerSource:
+    """What answers in a conversation: all that its prompts hold beside the history."""
 
     persona: Persona
     strategy: Strategy
     model: ModelSpec
 
 
-def is_near(voice: Voice, history: Sequence[Exchange]) -> bool:
-    """Whether a history may need a summary; quick, and when in doubt it says yes."""
+def may_need_summary(source: AnswerSource, history: Sequence[Exchange]) -> bool:
+    """Whether a history may need a summary. A quick estimate that errs towards True."""
     size = token_upper_bound(text for pair in history for text in pair)
-    return len(history) > HISTORY_TURNS or size > FULL * _window(voice)
+    return len(history) > HISTORY_TURNS or size > DUE_SHARE * _context_room(source)
 
 
-async def summarise(services: Services, conversation_id: str, voice: Voice) -> None:
-    """Bring the conversation's summary up to date, in as many calls as it needs (ROUNDS at most).
+async def summarise(services: Services, conversation_id: str, source: AnswerSource) -> None:
+    """Bring the conversation's summary up to date, in at most MOST_CALLS calls.
 
-    Raises ModelFailure, StoreError. Nothing of a crisis is in it: such messages are no turns, and a
-    summary that reads like one is thrown away.
+    A summary never holds anything of a crisis: messages in a crisis are not among the turns, and a summary that reads
+    like one is discarded. Raises ModelFailure and StoreError.
     """
-    told = services.library.summary
-    for _ in range(ROUNDS):
-        untold = await services.store.untold(conversation_id)
-        due = await asyncio.to_thread(_due, services.models, voice, untold, told)
-        if due is None:
+    instructions = services.library.summary
+    for _ in range(MOST_CALLS):
+        history = await services.store.unsummarised_history(conversation_id)
+        planned = await asyncio.to_thread(_next_summary, services.models, source, history, instructions)
+        if planned is None:
             return
-        summary = await _asked(services.models, voice.model, conversation_id, due)
+        summary = await _write_summary(services.models, source.model, conversation_id, planned)
         if crisis_check.check(summary.text).crisis:
             log.warning("a summary was thrown away: it reads like a crisis")
             return
@@ -72,55 +72,61 @@ async def summarise(services: Services, conversation_id: str, voice: Voice) -> N
 
 
 @dataclass(frozen=True, slots=True)
-class _Due:
-    """A summary to be made."""
+class _PlannedSummary:
+    """A summary to be written."""
 
     prompt: Prompt
-    last: Told
-    """The newest turn in it."""
+    last: StoredTurn
+    """The newest turn that it covers."""
 
 
-def _due(models: Models, voice: Voice, untold: Untold, told: SummaryInstructions) -> _Due | None:
-    """The next summary of a conversation; None while everything fits."""
-    count: TokenCounter = partial(models.count_tokens, voice.model)
-    fallen = _fallen(voice, untold, told, count)
-    if not fallen:
+def _next_summary(
+    models: Models, source: AnswerSource, history: UnsummarisedHistory, instructions: SummaryInstructions
+) -> _PlannedSummary | None:
+    """Return the next summary to be written; None while everything fits."""
+    count: TokenCounter = partial(models.count_tokens, source.model)
+    turns = _turns_to_summarise(source, history, instructions, count)
+    if not turns:
         return None
-    pairs = [(turn.message, turn.reply) for turn in fallen]
+    pairs = [(turn.message, turn.reply) for turn in turns]
     prompt, number = build_summary_prompt(
-        told, untold.summary, pairs, context_tokens=voice.model.context_tokens, count=count
+        instructions, history.summary, pairs, context_tokens=source.model.context_tokens, count=count
     )
-    return _Due(prompt, fallen[number - 1])
+    return _PlannedSummary(prompt, turns[number - 1])
 
 
-def _fallen(voice: Voice, untold: Untold, told: SummaryInstructions, count: TokenCounter) -> list[Told]:
-    """The turns that have to make room, oldest first; none while there is room to spare."""
-    if untold.first is None:
+def _turns_to_summarise(
+    source: AnswerSource, history: UnsummarisedHistory, instructions: SummaryInstructions, count: TokenCounter
+) -> list[StoredTurn]:
+    """Return the turns to be summarised, oldest first; none while there is room to spare."""
+    if history.first is None:
         return []
-    head = build_prompt(voice.persona, voice.strategy, [], "", count=count).messages
-    room = _window(voice) - prompt_tokens(head, count) - told.max_tokens
-    first = exchange_tokens((untold.first.message, untold.first.reply), count)
-    turns = untold.turns
+    head = build_prompt(source.persona, source.strategy, [], "", count=count).messages
+    room = _context_room(source) - prompt_tokens(head, count) - instructions.max_tokens
+    first = exchange_tokens((history.first.message, history.first.reply), count)
+    turns = history.turns
     if first <= room * FIRST_SHARE:  # it stays in every prompt, so it is no part of a summary
         room -= first
-        turns = [turn for turn in turns if turn.message_id != untold.first.message_id]
+        turns = [turn for turn in turns if turn.message_id != history.first.message_id]
     sizes = [exchange_tokens((turn.message, turn.reply), count) for turn in turns]
-    if sum(sizes) <= FULL * room and len(turns) <= HISTORY_TURNS:
+    if sum(sizes) <= DUE_SHARE * room and len(turns) <= HISTORY_TURNS:
         return []
     kept, size = 1, sum(sizes[-1:])  # the newest turn is never out of sight
-    while kept < min(len(turns), HISTORY_TURNS // 2) and size + sizes[-kept - 1] <= KEPT * room:
+    while kept < min(len(turns), HISTORY_TURNS // 2) and size + sizes[-kept - 1] <= KEPT_SHARE * room:
         size += sizes[-kept - 1]
         kept += 1
     return turns[:-kept]
 
 
-async def _asked(models: Models, model: ModelSpec, conversation_id: str, due: _Due) -> SummaryRecord:
+async def _write_summary(
+    models: Models, model: ModelSpec, conversation_id: str, planned: _PlannedSummary
+) -> SummaryRecord:
     now = datetime.now(UTC)
-    call = await ask_hidden(models, model, due.prompt, "summary")
+    call = await ask_hidden(models, model, planned.prompt, "summary")
     return SummaryRecord(
         id=str(uuid.uuid4()),
         conversation_id=conversation_id,
-        message_id=due.last.message_id,
+        message_id=planned.last.message_id,
         text=call.text,
         model=call.model,
         prompt_sha256=call.prompt_sha256,
@@ -131,5 +137,5 @@ async def _asked(models: Models, model: ModelSpec, conversation_id: str, due: _D
     )
 
 
-def _window(voice: Voice) -> int:
-    return voice.model.context_tokens - voice.persona.max_tokens
+def _context_room(source: AnswerSource) -> int:
+    return source.model.context_tokens - source.persona.max_tokens

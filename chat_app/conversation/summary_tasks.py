@@ -1,4 +1,4 @@
-"""Summaries that are being written beside the chat: one task for each conversation, which nobody waits for."""
+"""Background tasks that write the summaries, one for each conversation."""
 
 import asyncio
 import logging
@@ -11,36 +11,36 @@ from heard.db.errors import StoreError
 log = logging.getLogger(__name__)
 
 
-class Summaries:
-    """The summaries that are being written, at most one for each conversation. Belongs to one event loop."""
+class SummaryTasks:
+    """The summaries that are being written, at most one for each conversation. For one event loop."""
 
     def __init__(self) -> None:
         self._tasks: dict[str, asyncio.Task[None]] = {}
 
     def begin(self, conversation_id: str, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
-        """Run `work` without waiting for it, unless a summary of the conversation is being written already."""
+        """Start `work` in the background, unless a summary of the conversation is being written already."""
         if conversation_id in self._tasks:
             return
-        task = self._tasks[conversation_id] = asyncio.get_running_loop().create_task(_quietly(work))
+        task = self._tasks[conversation_id] = asyncio.get_running_loop().create_task(_log_faults(work))
         task.add_done_callback(lambda _: self._tasks.pop(conversation_id, None))
 
     def cancel(self, conversations: set[str]) -> None:
-        """End the summaries of these conversations: they have been erased."""
+        """Cancel the summaries of these conversations, which have been erased."""
         for conversation_id in conversations & self._tasks.keys():
             self._tasks[conversation_id].cancel()
 
     async def wait(self) -> None:
-        """Return when none is being written."""
+        """Return when no summary is being written."""
         while self._tasks:
             await asyncio.wait(list(self._tasks.values()))
 
     async def aclose(self) -> None:
-        """End all of them, and return when they have ended. What is unwritten is made after a later reply."""
+        """Cancel all summaries, and return when they have ended. They are made after a later reply instead."""
         self.cancel(set(self._tasks))
         await self.wait()
 
 
-async def _quietly(work: Callable[[], Coroutine[Any, Any, None]]) -> None:
+async def _log_faults(work: Callable[[], Coroutine[Any, Any, None]]) -> None:
     try:
         await work()
     except (ModelFailure, StoreError) as error:

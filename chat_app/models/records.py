@@ -30,7 +30,7 @@ class ModelSpec:
     context_tokens: int = 8192
     """Most tokens that prompt and reply may have together."""
     fallback: str | None = None
-    """The entry that answers where this model fails before its first token, and where that may be (see `Asked`)."""
+    """The entry that answers if this model fails before its first token and the `AnswerRequest` allows a fallback."""
 
 
 class FailureKind(StrEnum):

@@ -25,7 +25,7 @@ from heard.chat_app.common.background import in_background
 from heard.chat_app.common.identity import country_from_headers
 from heard.chat_app.common.ids import is_uuid
 from heard.chat_app.conversation.events import TurnRequest
-from heard.chat_app.conversation.running_turns import Events, LiveTurn
+from heard.chat_app.conversation.running_turns import Events, RunningTurn
 from heard.chat_app.conversation.turn import run_turn
 from heard.chat_app.page import chat_settings, reopen, settings_panel, wording
 from heard.chat_app.page.bubble import Bubble
@@ -228,8 +228,8 @@ async def on_chat_resume(thread: ThreadDict) -> None:
     session, page = here(), current()
     stored: Any = thread.get("metadata") or {}
     metadata = json.loads(stored) if isinstance(stored, str) else stored
-    await page.hub.written(thread["id"])
-    turn = page.hub.running(thread["id"])
+    await page.turns.wait_until_stored(thread["id"])
+    turn = page.turns.running(thread["id"])
     try:
         replies = await page.services.store.replies(thread["id"])
         messages = await page.services.store.messages(thread["id"])
@@ -268,7 +268,7 @@ async def on_chat_resume(thread: ThreadDict) -> None:
     await show_panel(session)
 
 
-async def follow_reopened(turn: LiveTurn, session: WebsocketSession) -> None:
+async def follow_reopened(turn: RunningTurn, session: WebsocketSession) -> None:
     """Show the rest of a running turn on a page that was opened meanwhile."""
     await asyncio.sleep(REOPEN_SECONDS)
     await follow(turn, session, keeps=False, reopened=True)
@@ -283,7 +283,7 @@ async def on_message(message: cl.Message) -> None:
     """Answer one message, and return when the page shows the answer's end."""
     session, page = here(), current()
     persona = persona_of(session)  # looks for edited files, for all of this turn
-    running = page.hub.running(session.thread_id)
+    running = page.turns.running(session.thread_id)
     foreign = running is not None and running.request.participant_id != participant_of(session)
     why: str | None = None
     if persona is None:
@@ -312,9 +312,9 @@ async def on_message(message: cl.Message) -> None:
     run: Callable[..., Events] = run_turn
     if page.live_study is not None:
         run = partial(run_ballot_turn, study=page.live_study, width_class=_widths.get(session, "desktop"))
-    turn = None if why else page.hub.begin(request, partial(run, services=services))
+    turn = None if why else page.turns.begin(request, partial(run, services=services))
     if turn is None:
-        beside = page.hub.beside(request, partial(run_turn, services=services, refusal=why or wording.BUSY))
+        beside = page.turns.begin_unanswered(request, partial(run_turn, services=services, refusal=why or wording.BUSY))
         await follow(beside, session, keeps=True)
         if running is not None and not foreign:
             # Chainlit unlocks the input when this returns, and that must not happen while the other reply is running.
@@ -340,7 +340,7 @@ async def on_stop(sid: str) -> None:
     """The Stop button, of any page that shows the conversation."""
     session = WebsocketSession.get(sid)
     if session is not None:
-        await current().hub.stop(session.thread_id, participant_of(session))
+        await current().turns.stop(session.thread_id, participant_of(session))
 
 
 async def on_edit(sid: str, _: Any) -> None:
@@ -358,7 +358,7 @@ replace_callbacks(
 replace_socket_handlers(on_stop, on_edit)
 
 
-async def follow(turn: LiveTurn, session: WebsocketSession, *, keeps: bool, reopened: bool = False) -> None:
+async def follow(turn: RunningTurn, session: WebsocketSession, *, keeps: bool, reopened: bool = False) -> None:
     """Draw a turn on a page until it is over. One page of each turn `keeps` it: writes the end to its history."""
     key = (session.id, turn.request.reply_id)
     if key in _following:

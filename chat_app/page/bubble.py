@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any, Protocol
 
 from heard.chat_app.conversation.events import BallotReady, CrisisShown, Failed, Finished, NotSaved, Refused
-from heard.chat_app.conversation.running_turns import Crashed, Stopped, View
+from heard.chat_app.conversation.running_turns import Crashed, Stopped, TurnView
 from heard.chat_app.page import draft_cards, score_card
 from heard.chat_app.page.wording import SAFETY_AUTHOR, SYSTEM_AUTHOR, reply_text
 
@@ -53,17 +53,17 @@ class Bubble:
         self._placed = False
         self._sent: str | None = None
         self._card: dict[str, Any] | None = None
-        self._folded: set[str] = set()
+        self._skipped_ballots: set[str] = set()
 
-    async def draw(self, view: View) -> None:
+    async def draw(self, view: TurnView) -> None:
         """Bring the page up to `view`."""
         moved = self.frame.socket != self._socket
         if moved:
             self._socket, self._placed, self._sent, self._card = self.frame.socket, False, None, None
-            self._folded.clear()
-        for under in view.folded.keys() - self._folded:
-            self._folded.add(under)
-            await self.frame.ballot(view.folded[under], under)
+            self._skipped_ballots.clear()
+        for under in view.skipped_ballots.keys() - self._skipped_ballots:
+            self._skipped_ballots.add(under)
+            await self.frame.ballot(view.skipped_ballots[under], under)
         if view.end is not None:
             await self._settle(view)
             return
@@ -77,7 +77,7 @@ class Bubble:
         if view.scores:
             await self._show_live_card(view)
 
-    async def _write(self, view: View) -> None:
+    async def _write(self, view: TurnView) -> None:
         text = reply_text(view)
         if not view.text:
             if not self._placed or text != self._sent:
@@ -98,7 +98,7 @@ class Bubble:
         """Whether the page already shows a beginning of `text`; never for the very first piece."""
         return bool(self._sent) and text.startswith(self._sent or "")
 
-    async def _settle(self, view: View) -> None:
+    async def _settle(self, view: TurnView) -> None:
         author = {CrisisShown: SAFETY_AUTHOR, Refused: SYSTEM_AUTHOR}.get(type(view.end))
         error = isinstance(view.end, Failed | Crashed)
         await self.frame.settle(reply_text(view), author, new=not self._placed, error=error)
@@ -114,7 +114,7 @@ class Bubble:
             case _:
                 pass
 
-    async def _show_live_card(self, view: View) -> None:
+    async def _show_live_card(self, view: TurnView) -> None:
         rewriting = view.number > max(view.scores)
         await self._show_card(draft_cards.live_props(view.scores, view.texts, view.guidance, rewriting=rewriting))
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from heard.chat_app.conversation.running_turns import LiveTurn
+from heard.chat_app.conversation.running_turns import RunningTurn
 from heard.chat_app.page import draft_cards, score_card
 from heard.chat_app.page.reopen_ballots import BallotEntry
 from heard.chat_app.page.wording import AVATAR, INTERRUPTED, SAFETY_AUTHOR, SYSTEM_AUTHOR, reply_text, stored_text
@@ -95,7 +95,7 @@ def reply_step(
     }
 
 
-def running_step(turn: LiveTurn, thread_id: str) -> Step:
+def running_step(turn: RunningTurn, thread_id: str) -> Step:
     """The entry of a reply that is being written now."""
     return reply_step(
         turn.request.reply_id,

@@ -7,7 +7,7 @@ calls `install` before it mounts the page, and `app.py` asks for `current()`. Ca
 from dataclasses import dataclass, field
 
 from heard.chat_app.common.identity import Identity
-from heard.chat_app.conversation.running_turns import Hub
+from heard.chat_app.conversation.running_turns import RunningTurns
 from heard.chat_app.conversation.services import Services
 from heard.chat_app.studies.study_file import StudyFile
 
@@ -20,11 +20,11 @@ class Runtime:
     identity: Identity
     live_study: StudyFile | None = None
     """The live study that answers every message with a ballot; None is the ordinary chat."""
-    hub: Hub = field(default_factory=Hub)
+    turns: RunningTurns = field(default_factory=RunningTurns)
 
     async def aclose(self) -> None:
         """Stop the running turns and wait until what had arrived is stored."""
-        await self.hub.aclose()
+        await self.turns.aclose()
 
 
 _installed: list[Runtime] = []

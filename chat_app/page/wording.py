@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from heard.chat_app.common.markdown import harmless, shown_text
 from heard.chat_app.conversation.events import BallotReady, CrisisShown, Failed, Finished, NotSaved, Refused
-from heard.chat_app.conversation.running_turns import Crashed, Stopped, View
+from heard.chat_app.conversation.running_turns import Crashed, Stopped, TurnView
 from heard.db.records import DraftRecord, DraftStatus, ReplyRecord
 from heard.prompts.records import Persona
 
@@ -66,7 +66,7 @@ def quoted(sentence: str) -> str:
     return "> " + _LINES.sub(" ", sentence).strip()
 
 
-def reply_text(view: View) -> str:
+def reply_text(view: TurnView) -> str:
     """What the reply's place on the page holds right now; "" while there is nothing to say yet."""
     if view.end is not None:
         return _ended(view)
@@ -79,12 +79,12 @@ def reply_text(view: View) -> str:
         parts.append(harmless(view.text))
     elif view.ahead:
         parts.append(waiting(view.ahead))
-    elif view.other_model:
+    elif view.by_fallback:
         parts.append(ASKING_ANOTHER)
     return "\n\n".join(parts)
 
 
-def _ended(view: View) -> str:
+def _ended(view: TurnView) -> str:
     match view.end:
         case CrisisShown(markdown):
             return markdown
@@ -109,7 +109,7 @@ def _ended(view: View) -> str:
             return shown_text(view.text)
 
 
-def _whole(view: View) -> str | None:
+def _whole(view: TurnView) -> str | None:
     """The text that stands when a turn is stopped: the best whole draft, as the turn itself keeps it."""
     if not view.texts:
         return None

@@ -19,9 +19,9 @@ from functools import partial
 from heard.chat_app.conversation.answer_request import History
 from heard.chat_app.conversation.drafts import Drafts
 from heard.chat_app.conversation.events import (
-    AnswersBegun,
+    AnswersStarted,
     BallotReady,
-    BallotsFolded,
+    BallotsSkipped,
     Failed,
     Refused,
     TurnEvent,
@@ -35,7 +35,7 @@ from heard.chat_app.studies.enrolment import enrol
 from heard.chat_app.studies.skipped_ballots import pass_over, reply_of
 from heard.chat_app.studies.study_answers import history_of_all, stopped, write_answer
 from heard.chat_app.studies.study_file import Arm, StudyFile
-from heard.db.records import MessageRecord, Outcome, Past
+from heard.db.records import MessageRecord, Outcome, PromptHistory
 from heard.db.store import StoreError
 from heard.db.study_records import AnswerRecord, AnswerStatus, BallotRecord
 
@@ -62,7 +62,7 @@ def run_ballot_turn(
 async def _ballot(
     request: TurnRequest,
     services: Services,
-    past: Past,
+    past: PromptHistory,
     *,
     study: StudyFile,
     width_class: str,
@@ -70,9 +70,9 @@ async def _ballot(
     try:
         folded = await pass_over(services, request.participant_id, request.conversation_id, width_class)
         if folded:
-            yield BallotsFolded(folded)
+            yield BallotsSkipped(folded)
         if folded or past.summary is not None:
-            past = await services.store.past(request.conversation_id, summarised=False)
+            past = await services.store.prompt_history(request.conversation_id, summarised=False)
         history = await history_of_all(services, study, request.text, exchanges(past))
         ballot, drawn = await _drawn(request, services, study)
     except StoreError as error:
@@ -91,7 +91,7 @@ async def _ballot(
         for answer, drafts in zip(drawn, made, strict=True)
     ]
     try:
-        yield AnswersBegun(len(begun))
+        yield AnswersStarted(len(begun))
         answers = await asyncio.gather(*begun)
     except (asyncio.CancelledError, GeneratorExit):
         # Shielded: what had arrived is written even if the task is cancelled once more.

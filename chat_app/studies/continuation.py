@@ -4,7 +4,7 @@ import uuid
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
-from heard.chat_app.conversation.drafts import draft_of
+from heard.chat_app.conversation.drafts import draft_from_json
 from heard.db.records import ReplyRecord
 from heard.db.study_records import AnswerRecord, BallotRecord, Choice, SlotRecord, VoteRecord
 
@@ -24,7 +24,7 @@ def carried_on(ballot: BallotRecord, vote: VoteRecord, answers: Sequence[AnswerR
         message_id=ballot.message_id,
         persona=answer.persona or answer.source,
         strategy=answer.strategy or "",
-        drafts=tuple(draft_of(values) for values in answer.drafts),
+        drafts=tuple(draft_from_json(values) for values in answer.drafts),
         created_at=datetime.now(UTC),
         policy=answer.policy,
     )

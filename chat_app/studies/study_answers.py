@@ -10,10 +10,10 @@ from contextlib import aclosing
 from dataclasses import replace
 from functools import partial
 
-from heard.chat_app.conversation.answer_request import Asked, History
+from heard.chat_app.conversation.answer_request import AnswerRequest, History
 from heard.chat_app.conversation.context_window import common_history
 from heard.chat_app.conversation.drafting import write_drafts
-from heard.chat_app.conversation.drafts import Drafts, draft_values
+from heard.chat_app.conversation.drafts import Drafts, draft_to_json
 from heard.chat_app.conversation.rewriting import policy_in_force
 from heard.chat_app.conversation.services import Services
 from heard.chat_app.models.records import ModelFailure, ModelSpec
@@ -46,7 +46,7 @@ async def write_answer(
     """`answer` as it came out: COMPLETE with all its columns, or FAILED with the plain sentence and what had arrived.
 
     `history` holds earlier (message, reply) pairs, oldest first. Times, tokens and score are those of the draft shown;
-    every draft is in `drafts` (`draft_values`). Nothing is stored here. A cancellation passes
+    every draft is in `drafts` (`draft_to_json`). Nothing is stored here. A cancellation passes
     through: the caller then has the PENDING `answer` as it was, and for `stopped` the drafts in `made`. Raises
     StudyFileError for an arm that names no persona, strategy or model there is (see `check_arms`).
     """
@@ -58,7 +58,7 @@ async def write_answer(
     persona = services.library.personas[arm.persona]
     made = Drafts() if made is None else made
     try:
-        asked = Asked(
+        asked = AnswerRequest(
             persona=_bounded(persona),
             strategy=services.library.strategies[arm.strategy],
             model=services.models.specs[arm.model],
@@ -113,7 +113,7 @@ def _bounded(persona: Persona) -> Persona:
 def stopped(arm: Arm, answer: AnswerRecord, made: Drafts) -> AnswerRecord:
     """`answer` as it was stopped: nothing of it is shown, and what had arrived is in its drafts."""
     made.end(DraftStatus.STOPPED)
-    drafts = made.judged()
+    drafts = made.with_best_kept()
     return replace(_written(arm, answer, drafts[-1], made) if drafts else answer, status=AnswerStatus.STOPPED)
 
 
@@ -165,14 +165,14 @@ def _assigned(study: StudyFile, answer: AnswerRecord) -> bool | None:
 
 
 def _complete(services: Services, arm: Arm, answer: AnswerRecord, made: Drafts) -> AnswerRecord:
-    drafts = made.judged()
+    drafts = made.with_best_kept()
     kept = next(draft for draft in drafts if draft.kept)
     whole = completed(_written(arm, answer, kept, made), kept.text, model_names(services.models.specs))
     return replace(whole, score=kept.score, improved=kept.number > 1)
 
 
 def _failed(arm: Arm, answer: AnswerRecord, made: Drafts, sentence: str) -> AnswerRecord:
-    drafts = made.judged()
+    drafts = made.with_best_kept()
     base = _written(arm, answer, drafts[-1], made) if drafts else replace(answer, model=arm.model)
     return replace(base, status=AnswerStatus.FAILED, error=sentence)
 
@@ -191,5 +191,5 @@ def _written(arm: Arm, answer: AnswerRecord, kept: DraftRecord, made: Drafts) ->
         completion_tokens=kept.completion_tokens,
         cut=kept.cut,
         policy=made.policy,
-        drafts=[draft_values(draft) for draft in made.judged()],
+        drafts=[draft_to_json(draft) for draft in made.with_best_kept()],
     )

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from fastapi import FastAPI
 
-from heard.chat_app.conversation.running_turns import Hub
+from heard.chat_app.conversation.running_turns import RunningTurns
 from heard.chat_app.page.chainlit_patches import ask_no_foreign_host, dismiss_sessions, leave_out_telemetry
 
 TARGET = Path(__file__).parents[1] / "page" / "app.py"
@@ -68,12 +68,12 @@ class ChatTokens:
 class ChatSessions:
     """The open chats: their turns run in our hub, their pages hang on Chainlit's sockets."""
 
-    def __init__(self, hub: Hub) -> None:
-        self._hub = hub
+    def __init__(self, turns: RunningTurns) -> None:
+        self._turns = turns
 
     async def stop(self, participant_id: str) -> None:
         """Stop a participant's running replies, and return when what had arrived is stored."""
-        await self._hub.stop_participant(participant_id)
+        await self._turns.stop_participant(participant_id)
 
     async def dismiss(self, participant_id: str) -> None:
         """Tell a participant's pages to load anew, and forget their sessions without another write."""

@@ -66,7 +66,7 @@ def create_app(settings: Settings, services: Services, live_study: StudyFile | N
     os.environ["CHAINLIT_AUTH_SECRET"] = identity.chat_secret()
     runtime = Runtime(services, identity, live_study)
     install(runtime)
-    chat = Chat(ChatSessions(runtime.hub), runtime.aclose, ChatTokens(), writing=lambda: runtime.hub.writing)
+    chat = Chat(ChatSessions(runtime.turns), runtime.aclose, ChatTokens(), writing=lambda: runtime.turns.writing)
     app = create_parent(settings, services, identity, chat, live_study)
     chat.policy = mount_chat(app)
     return app

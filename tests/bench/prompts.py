@@ -6,8 +6,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from heard.prompts.build import build_prompt
-from heard.prompts.chain import for_reply
+from heard.prompts.build import build_prompt, for_reply
 from heard.prompts.library import BUILT_IN, PromptLibrary
 from tests.bench.table import Row, at_most
 

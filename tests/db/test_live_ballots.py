@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from heard.db.ballots import CLOSED
-from heard.db.records import DraftRecord, HistoryItem, Outcome, ReplyRecord
+from heard.db.records import DraftRecord, Outcome, PastTurn, ReplyRecord
 from heard.db.study_records import AnswerStatus, BallotRecord, Choice
 from heard.db.voting import NOT_WHOLE
 from tests.db.ballot_steps import open_live, refused, rows
@@ -48,7 +48,7 @@ async def test_a_reply_carries_the_conversation_on_once(s: Studying) -> None:
     (message,) = await s.store.messages(ballot.conversation_id)
     assert message.outcome is Outcome.ANSWERED
     assert await s.store.replies(ballot.conversation_id) == {message.id: first}
-    assert await s.store.history(ballot.conversation_id) == [HistoryItem(message.text, "the left one")]
+    assert await s.store.history(ballot.conversation_id) == [PastTurn(message.text, "the left one")]
     assert (
         await s.studies.ballot_of_message(message.id)
         == (await s.studies.ballots_of_conversation(message.conversation_id))[0]

@@ -14,7 +14,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 
 from heard.db.engine import create_engine, upgrade
 from heard.db.errors import StoreBusy, StoreError, StoreGone, StoreReadOnly, StoreUnavailable
-from heard.db.records import HistoryItem, Outcome
+from heard.db.records import Outcome, PastTurn
 from heard.db.store import Store
 from heard.db.tables import Base
 from heard.db.vote_reads import Cell, read_votes
@@ -80,7 +80,7 @@ async def test_a_turn_with_any_text(store: Store, make: Make, person: str, words
     await store.close_turn(message.id, Outcome.ANSWERED, reply)
     await store.close_turn(message.id, Outcome.ANSWERED, reply)
     (item,) = await store.history(conversation.id)
-    assert item == HistoryItem(item.message, item.message)
+    assert item == PastTurn(item.message, item.message)
     stored = await store.reply(reply.id)
     assert stored is not None
     assert stored.created_at == make.now

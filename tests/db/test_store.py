@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from heard.db.errors import StoreDenied, StoreDuplicate, StoreError, StoreGone
-from heard.db.records import ConsentRecord, DraftStatus, HistoryItem, Outcome, Participant
+from heard.db.records import ConsentRecord, DraftStatus, Outcome, Participant, PastTurn
 from heard.db.store import Store
 from tests.db.conftest import Make
 
@@ -49,7 +49,7 @@ async def test_a_turn_comes_back_as_it_was_written(store: Store, make: Make, per
     assert await store.replies(conversation.id) == {message.id: reply}
     assert [item.outcome for item in await store.messages(conversation.id)] == [Outcome.ANSWERED]
     assert await store.conversation_owner(conversation.id) == person
-    assert await store.history(conversation.id) == [HistoryItem(message.text, "Second.")]
+    assert await store.history(conversation.id) == [PastTurn(message.text, "Second.")]
 
 
 async def test_what_is_not_there_is_none(store: Store) -> None:
@@ -127,7 +127,7 @@ async def test_no_text_makes_a_write_fail(store: Store, make: Make, person: str,
     assert stored.kept.text == clean
     assert stored.kept.parameters[clean] == [clean, {"x": clean}]
     assert (await store.messages(conversation.id))[0].text == clean
-    assert (await store.history(conversation.id)) == [HistoryItem(clean, clean)]
+    assert (await store.history(conversation.id)) == [PastTurn(clean, clean)]
     await store.export_participant(person)
 
 
@@ -158,14 +158,14 @@ async def test_history_holds_answered_turns_only(store: Store, make: Make, perso
     await make.turn(store, conversation, "two", "2")
     other = make.conversation(person)
     await make.turn(store, other, "elsewhere", "x")
-    assert await store.history(conversation.id) == [HistoryItem("one", "1"), HistoryItem("two", "2")]
+    assert await store.history(conversation.id) == [PastTurn("one", "1"), PastTurn("two", "2")]
 
 
 async def test_history_is_the_last_turns_oldest_first(store: Store, make: Make, person: str) -> None:
     conversation = make.conversation(person)
     for number in range(6):  # all with the same time, so only the position can order them
         await make.turn(store, conversation, f"m{number}", f"r{number}")
-    assert await store.history(conversation.id, limit=2) == [HistoryItem("m4", "r4"), HistoryItem("m5", "r5")]
+    assert await store.history(conversation.id, limit=2) == [PastTurn("m4", "r4"), PastTurn("m5", "r5")]
     assert len(await store.history(conversation.id)) == 6
 
 

@@ -14,7 +14,7 @@ import pytest
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
 
 from heard.chat_app.common.settings import Settings
-from heard.chat_app.conversation.context_window import fitted
+from heard.chat_app.conversation.context_window import fit_prompt
 from heard.chat_app.conversation.events import Failed, Finished, TurnEvent, TurnRequest
 from heard.chat_app.conversation.services import Services
 from heard.chat_app.conversation.turn import exchanges, run_turn
@@ -67,16 +67,16 @@ class Long:
     async def say(self, text: str) -> TurnEvent:
         """The turn's last event; returns when the summary, if one was due, is stored too."""
         events = [event async for event in run_turn(self.request(text), self.services)]
-        await self.services.summaries.wait()
+        await self.services.summary_tasks.wait()
         return events[-1]
 
     async def next_prompt(self, text: str) -> Prompt:
-        past = await self.services.store.past(self.conversation)
+        past = await self.services.store.prompt_history(self.conversation)
         plain = self.services.library.strategies["plain"]
         build = partial(
             build_prompt, self.persona, plain, exchanges(past), text, summary=past.summary, context_tokens=WINDOW
         )
-        return (await fitted(self.services.models, self.spec, lambda count: build(count=count))).prompt
+        return (await fit_prompt(self.services.models, self.spec, lambda count: build(count=count))).prompt
 
     def rows(self, query: str) -> list[tuple[Any, ...]]:
         connection = sqlite3.connect(self.services.settings.data_dir / "heard.db")
@@ -113,7 +113,7 @@ async def long(tmp_path: Path, weights: Weights, models: Models, migrated: Path)
         await services.store.ensure_participant(PERSON)
         own = replace(services, models=models)
         yield Long(own, models.specs["smollm2"])
-        await own.summaries.wait()
+        await own.summary_tasks.wait()
 
 
 async def used(engine: Engine, messages: tuple[PromptMessage, ...]) -> int:

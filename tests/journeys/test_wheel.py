@@ -49,6 +49,7 @@ def test_only_one_name_is_taken_and_nothing_is_left_behind(wheel: Path) -> None:
     assert {name for name in left if not name.endswith(".md")} == set()
     assert {f"heard/chat_app/page/.chainlit/{name}" for name in ("config.toml", "translations/en-US.json")} <= names
     assert not [name for name in names if "__pycache__" in name]
+    assert {"LICENSE", "LICENSE-WEIGHTS.md"} <= {name.rpartition("/licenses/")[2] for name in names}
 
 
 def test_a_wheel_of_the_source_distribution_is_the_same(wheel: Path, tmp_path: Path) -> None:

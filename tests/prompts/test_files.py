@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from heard.prompts.build import build_prompt
-from heard.prompts.chain import for_reply, for_step
+from heard.prompts.build import build_prompt, for_reply, for_step
 from heard.prompts.files import PromptFileError
 from heard.prompts.library import PromptLibrary
 from heard.prompts.system_prompt import LEVELS, TRAITS

@@ -10,8 +10,7 @@ from pathlib import Path
 from heard.chat_app.models.client import Models
 from heard.chat_app.models.llama_engine import SLOTS
 from heard.chat_app.models.records import Delta
-from heard.prompts.build import build_prompt
-from heard.prompts.chain import for_reply, for_step
+from heard.prompts.build import build_prompt, for_reply, for_step
 from heard.prompts.records import Persona, Strategy
 
 CASES = Path(__file__).with_name("cases.csv")

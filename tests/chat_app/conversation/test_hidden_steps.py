@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from heard.chat_app.common.settings import Settings
-from heard.chat_app.conversation.answer_request import Asked
+from heard.chat_app.conversation.answer_request import AnswerRequest
 from heard.chat_app.conversation.drafting import write_drafts
 from heard.chat_app.conversation.drafts import Drafts
 from heard.chat_app.conversation.events import Failed, Finished, Token
@@ -175,12 +175,14 @@ async def test_steps_work_with_the_embedded_model(tmp_path: Path, weights: Weigh
         whole = library.strategies["empathize-first"]
         short = replace(whole, steps=tuple(replace(step, max_tokens=8) for step in whole.steps))
         persona = replace(library.personas["neighbour"], max_tokens=8)
-        asked = Asked(persona, short, services.models.specs["smollm2"], [], QUESTION, services.library.policies[OFF])
+        asked = AnswerRequest(
+            persona, short, services.models.specs["smollm2"], [], QUESTION, services.library.policies[OFF]
+        )
         made = Drafts()
         async with aclosing(write_drafts(services, asked, made)) as events:
             async for _ in events:
                 pass
-    (draft,) = made.judged()
+    (draft,) = made.with_best_kept()
     assert draft.text.strip()
     assert [step.name for step in draft.steps] == ["feeling", "reason", "context"]
     assert all(step.text.strip() and step.prompt_tokens and step.completion_tokens for step in draft.steps)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from heard.chat_app.conversation.formulaic import formulaic, same_opening, stacked
-from heard.chat_app.conversation.rewriting import critique_guidance, drawn_anew, goes_on, guidance_of
+from heard.chat_app.conversation.rewriting import critique_guidance, guidance_for, needs_another_draft, with_draft_seed
 from heard.chat_app.models.catalogue import BUILT_IN
 from heard.db.records import DraftRecord, DraftStatus, ScoreRecord
 from heard.prompts.library import PromptLibrary
@@ -54,7 +54,7 @@ def draft(empathy: float | None, text: str = "That is a lot to carry.", **compon
 def test_when_a_further_draft_is_written(policy: Policy, scores: list[float | None], on: bool) -> None:
     openings = ("First", "Second", "Third")
     drafts = [draft(score, f"{word}, and then the rest.") for word, score in zip(openings, scores, strict=False)]
-    assert goes_on(policy, drafts, None) == on
+    assert needs_another_draft(policy, drafts, None) == on
 
 
 @pytest.mark.parametrize(
@@ -69,24 +69,24 @@ def test_when_a_further_draft_is_written(policy: Policy, scores: list[float | No
 )
 def test_it_ends_when_a_rewrite_turns_formulaic(texts: list[str], last_reply: str | None, on: bool) -> None:
     drafts = [draft(1.1 + number / 10, text) for number, text in enumerate(texts)]
-    assert goes_on(STOPS, drafts, last_reply) == on
-    assert goes_on(BELOW, drafts, last_reply), "only where the policy says so"
+    assert needs_another_draft(STOPS, drafts, last_reply) == on
+    assert needs_another_draft(BELOW, drafts, last_reply), "only where the policy says so"
 
 
 def test_the_weakest_or_all_that_are_low_are_named() -> None:
     library = PromptLibrary.load()
     weak = draft(1.5, cognitive=1.9, emotional=1.2, behavioral=2.4)
-    one = guidance_of(BELOW, weak, library)
+    one = guidance_for(BELOW, weak, library)
     assert one is not None
     assert (one.aim, one.text) == ("emotional", library.guidance["emotional"])
-    two = guidance_of(STOPS, weak, library)
+    two = guidance_for(STOPS, weak, library)
     assert two is not None
     assert two.aim == "facets"
     assert two.text == library.guidance["emotional"] + "\n" + library.guidance["cognitive"]
-    single = guidance_of(STOPS, draft(1.9, emotional=1.2, cognitive=2.1, behavioral=2.4), library)
+    single = guidance_for(STOPS, draft(1.9, emotional=1.2, cognitive=2.1, behavioral=2.4), library)
     assert single is not None
     assert single.aim == "emotional"
-    assert guidance_of(POLICIES["best-of-3"], weak, library) is None
+    assert guidance_for(POLICIES["best-of-3"], weak, library) is None
 
 
 def test_braces_in_a_models_words_stay_what_they_are() -> None:
@@ -98,9 +98,9 @@ def test_braces_in_a_models_words_stay_what_they_are() -> None:
 
 def test_each_of_n_drafts_has_a_seed_of_its_own() -> None:
     seeded = replace(BUILT_IN["echo"], seed=7)
-    assert [drawn_anew(POLICIES["best-of-3"], seeded, number).seed for number in (1, 2, 3)] == [7, 8, 9]
-    assert drawn_anew(BELOW, seeded, 2).seed == 7
-    assert drawn_anew(POLICIES["best-of-3"], BUILT_IN["echo"], 2).seed is None
+    assert [with_draft_seed(POLICIES["best-of-3"], seeded, number).seed for number in (1, 2, 3)] == [7, 8, 9]
+    assert with_draft_seed(BELOW, seeded, 2).seed == 7
+    assert with_draft_seed(POLICIES["best-of-3"], BUILT_IN["echo"], 2).seed is None
 
 
 # The sign of a recipe

@@ -58,7 +58,7 @@ class Talk:
         )  # fmt: skip
         events = await self.world.run(request)
         if wait:
-            await self.world.services.summaries.wait()
+            await self.world.services.summary_tasks.wait()
         return events
 
     async def until_summed_up(self) -> int:
@@ -171,7 +171,7 @@ async def test_nobody_waits_for_it_and_an_erasure_ends_it(world: World) -> None:
     await asyncio.to_thread(ScriptedServer.wait_until, lambda: len(world.server.requests) == 2, "the call")
     assert isinstance((await talk.say("and now", wait=False))[-1], Finished)
     await world.services.store.erase_participant(PERSON)
-    await asyncio.wait_for(world.services.summaries.wait(), 5)
+    await asyncio.wait_for(world.services.summary_tasks.wait(), 5)
     await asyncio.to_thread(world.server.wait_for_disconnect)
     assert world.rows(STORED) == []
 
@@ -184,7 +184,7 @@ async def test_the_end_of_the_program_ends_it(world: World) -> None:
     world.server.scripts = (reply(ANSWER * 3), silence())
     await talk.say(f"turn 5: {SAID * 6}", wait=False)
     await asyncio.to_thread(ScriptedServer.wait_until, lambda: len(world.server.requests) == 2, "the call")
-    await asyncio.wait_for(world.services.summaries.aclose(), 5)
+    await asyncio.wait_for(world.services.summary_tasks.aclose(), 5)
     await asyncio.to_thread(world.server.wait_for_disconnect)
     assert world.rows(STORED) == []
 
@@ -197,7 +197,7 @@ async def test_every_arm_of_a_ballot_gets_the_same_turns_and_no_summary(world: W
     world.server.requests.clear()
     request = world.request("and now", conversation_id=talk.base.conversation_id)
     events = [event async for event in run_ballot_turn(request, world.services, study)]
-    await world.services.summaries.wait()
+    await world.services.summary_tasks.wait()
     assert isinstance(events[-1], BallotReady)
     assert len(world.server.requests) == 2
     turns = [sent["messages"][1:] for sent in world.server.requests]

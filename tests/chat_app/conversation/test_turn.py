@@ -97,7 +97,7 @@ def kinds(events: list[TurnEvent]) -> list[str]:
 async def test_a_reply_is_streamed_scored_and_stored_whole(world: World) -> None:
     request = world.request()
     events = await world.run(request)
-    assert kinds(events) == ["DraftStarted", "Token", "Whole", "Scored", "Finished"]
+    assert kinds(events) == ["DraftStarted", "Token", "DraftComplete", "Scored", "Finished"]
     assert "".join(event.text for event in events if isinstance(event, Token)) == WARM
     row = world.rows(
         "SELECT m.text, m.outcome, r.persona, r.strategy, d.text, d.status, d.kept, d.prompt_sha256, d.model,"

@@ -12,7 +12,7 @@ import pytest
 
 from heard.chat_app.common.settings import Settings
 from heard.chat_app.conversation.events import BallotReady, Failed, Finished
-from heard.chat_app.conversation.running_turns import View
+from heard.chat_app.conversation.running_turns import TurnView
 from heard.chat_app.conversation.turn import run_turn
 from heard.chat_app.models.circuit_breaker import MOST_IN_A_ROW
 from heard.chat_app.models.downloads import Weights
@@ -66,11 +66,11 @@ async def pair(tmp_path: Path, weights: Weights, monkeypatch: pytest.MonkeyPatch
 
 async def test_the_fallback_answers_and_both_names_are_stored(pair: Pair, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG)
-    view = View()
+    view = TurnView()
     said = []
     async with aclosing(run_turn(pair.request(), pair.services)) as events:
         async for event in events:
-            view.take(event)
+            view.apply(event)
             said.append(reply_text(view))
     assert len(pair.server.requests) == 3, "its own attempts come first"
     assert pair.rows(STORED) == [("second", "scripted", WARM, "complete", "n")]
@@ -100,7 +100,7 @@ async def test_the_prompt_is_made_for_the_model_that_answers(pair: Pair) -> None
 async def test_a_fallback_may_have_one_too(pair: Pair) -> None:
     pair.second.scripts = (refusal(404),)
     events = await pair.run(pair.request())
-    assert kinds(events) == ["DraftStarted", "FellBack", "Token", "Whole", "Scored", "Finished"]
+    assert kinds(events) == ["DraftStarted", "FellBack", "Token", "DraftComplete", "Scored", "Finished"]
     assert pair.rows(STORED)[0][:2] == ("third", "scripted")
 
 

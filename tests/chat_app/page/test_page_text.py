@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from heard.chat_app.common.markdown import harmless, shown_text
 from heard.chat_app.conversation.events import (
     CrisisShown,
+    DraftComplete,
     DraftStarted,
     Failed,
     Finished,
@@ -20,9 +21,8 @@ from heard.chat_app.conversation.events import (
     Scored,
     Token,
     TurnEvent,
-    Whole,
 )
-from heard.chat_app.conversation.running_turns import Crashed, Stopped, View
+from heard.chat_app.conversation.running_turns import Crashed, Stopped, TurnView
 from heard.chat_app.models.records import ModelSpec, Waiting
 from heard.chat_app.page import wording
 from heard.chat_app.page.bubble import Bubble
@@ -55,10 +55,10 @@ def reply(*drafts: DraftRecord) -> ReplyRecord:
     return ReplyRecord(REPLY_ID, MESSAGE_ID, "p", "plain", drafts, NOW)
 
 
-def view(*events: TurnEvent) -> View:
-    made = View()
+def view(*events: TurnEvent) -> TurnView:
+    made = TurnView()
     for event in events:
-        made.take(event)
+        made.apply(event)
     return made
 
 
@@ -130,7 +130,7 @@ def test_a_stop_keeps_the_text_and_says_so() -> None:
     stopped = view(DraftStarted(1, None), Token("half a"))
     stopped.finish(Stopped())
     assert wording.reply_text(stopped) == "half a\n\n> Stopped. What had arrived is kept."
-    early = View()
+    early = TurnView()
     early.finish(Stopped())
     assert "before the reply began" in wording.reply_text(early)
 
@@ -247,18 +247,18 @@ class Recorder:
 
 
 async def drawn(*events: TurnEvent, cards: bool = True) -> list[tuple[Any, ...]]:
-    page, now = Recorder(), View()
+    page, now = Recorder(), TurnView()
     bubble = Bubble(page, cards=cards)
     await bubble.draw(now)
     for event in events:
-        now.take(event)
+        now.apply(event)
         await bubble.draw(now)
     return page.told
 
 
 async def test_a_plain_reply_is_a_place_pieces_a_card_and_an_end() -> None:
     end = Finished(reply(draft("ab")), True)
-    told = await drawn(DraftStarted(1, None), Token("a"), Token("b"), Whole(), Scored(1, SCORE), end)
+    told = await drawn(DraftStarted(1, None), Token("a"), Token("b"), DraftComplete(), Scored(1, SCORE), end)
     assert told == [
         ("place", ""), ("whole", "a"), ("card", "pending"), ("more", "b"), ("card", None, False),
         ("settle", "ab", None, False, False),
@@ -269,8 +269,8 @@ async def test_the_card_comes_before_the_last_words_that_come_with_it() -> None:
     page, now = Recorder(), view(DraftStarted(1, None), Token("a"))
     bubble = Bubble(page, cards=True)
     await bubble.draw(now)
-    for event in (Token("b"), Whole(), Scored(1, SCORE)):
-        now.take(event)
+    for event in (Token("b"), DraftComplete(), Scored(1, SCORE)):
+        now.apply(event)
     page.told.clear()
     await bubble.draw(now)
     assert page.told == [("card", None, False), ("more", "b")]
@@ -314,7 +314,7 @@ async def test_a_reconnect_locks_the_input_again_and_draws_everything_anew() -> 
     bubble = Bubble(page, cards=True)
     await bubble.draw(now)
     page.socket = "two"
-    now.take(Token("b"))  # sent to a connection that was gone
+    now.apply(Token("b"))  # sent to a connection that was gone
     page.told.clear()
     await bubble.draw(now)
     assert page.told == [("busy",), ("whole", "ab"), ("card", "pending")]

@@ -15,11 +15,11 @@ import httpx
 import pytest
 
 from heard.chat_app.common.identity import COUNTRY_COOKIE
-from heard.chat_app.conversation.drafts import draft_values
+from heard.chat_app.conversation.drafts import draft_to_json
 from heard.chat_app.studies.continuation import carried_on
 from heard.chat_app.studies.votes import BROKEN, LONGEST_REASON, STORED
 from heard.chat_app.web.vote_routes import UNKNOWN_VISITOR
-from heard.db.records import HistoryItem
+from heard.db.records import PastTurn
 from heard.db.store import Store
 from heard.db.study_records import WIDTHS, AnswerStatus, BallotRecord, Choice, StudyKind
 from heard.db.voting import FINAL, MOST_SECONDS, NO_CONSENT, NO_SUCH_TIME, NOT_WHOLE, NOT_YOURS
@@ -294,8 +294,8 @@ async def live(s: Studying, web: Web, *, whole: bool = True, reveal: bool = True
         s.came(
             answer,
             drafts=[
-                draft_values(make.draft("a first try", kept=False)),
-                draft_values(make.draft(f"words of {answer.source}", number=2, guidance="emotional")),
+                draft_to_json(make.draft("a first try", kept=False)),
+                draft_to_json(make.draft(f"words of {answer.source}", number=2, guidance="emotional")),
             ],
             improved=True,
             total_seconds=2.5,
@@ -326,7 +326,7 @@ async def test_a_live_vote_carries_the_conversation_on(
     assert ballot.conversation_id
     assert ballot.message_id
     history = await web.store.history(ballot.conversation_id)
-    assert history == [HistoryItem("It sounds hard today", words)]
+    assert history == [PastTurn("It sounds hard today", words)]
     reply = (await web.store.replies(ballot.conversation_id))[ballot.message_id]
     assert (reply.persona, reply.strategy, len(reply.drafts)) == ("kind", "plain", 2)
 
@@ -341,7 +341,7 @@ def test_what_carries_on(s: Studying) -> None:
     items = s.items(number=1)
     survey = s.ballot("blind", "p", 1, items[0], "human")
     assert carried_on(survey, s.cast(survey), items[0].answers) is None
-    drafts = [draft_values(s.make.draft())]
+    drafts = [draft_to_json(s.make.draft())]
     answers = [replace(answer, drafts=drafts, persona="kind", strategy="plain") for answer in items[0].answers]
     ballot = replace(survey, message_id="m")
     skipped = s.cast(ballot, None, None, choice=Choice.SKIPPED)

@@ -8,8 +8,8 @@ from sqlalchemy import event
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from heard.db.errors import StoreError, StoreGone
-from heard.db.past import HISTORY_TURNS
-from heard.db.records import ConversationRecord, HistoryItem, MessageRecord, Outcome, Past
+from heard.db.prompt_history import HISTORY_TURNS
+from heard.db.records import ConversationRecord, MessageRecord, Outcome, PastTurn, PromptHistory
 from heard.db.store import Store
 from tests.db.conftest import Make
 
@@ -23,31 +23,31 @@ async def talk(store: Store, make: Make, conversation: ConversationRecord, turns
     return [(await make.turn(store, conversation, f"m{n}", f"r{n}"))[0] for n in range(turns)]
 
 
-def items(*numbers: int) -> list[HistoryItem]:
-    return [HistoryItem(f"m{n}", f"r{n}") for n in numbers]
+def items(*numbers: int) -> list[PastTurn]:
+    return [PastTurn(f"m{n}", f"r{n}") for n in numbers]
 
 
 async def test_a_summary_takes_the_place_of_what_it_covers(store: Store, make: Make, person: str) -> None:
     conversation = make.conversation(person)
     said = await talk(store, make, conversation, 6)
-    assert await store.past(conversation.id) == Past(items(*range(6)), None)
+    assert await store.prompt_history(conversation.id) == PromptHistory(items(*range(6)), None)
     await store.save_summary(make.summary(said[3], "up to the fourth"))
     await store.save_summary(make.summary(said[1], "up to the second"))  # stored later, reaches less far
-    assert await store.past(conversation.id) == Past(items(0, 4, 5), "up to the fourth")
-    assert await store.past(conversation.id, summarised=False) == Past(items(*range(6)), None)
-    untold = await store.untold(conversation.id)
+    assert await store.prompt_history(conversation.id) == PromptHistory(items(0, 4, 5), "up to the fourth")
+    assert await store.prompt_history(conversation.id, summarised=False) == PromptHistory(items(*range(6)), None)
+    untold = await store.unsummarised_history(conversation.id)
     assert untold.first is not None
     assert (untold.first.message_id, untold.summary) == (said[0].id, "up to the fourth")
     assert [turn.message_id for turn in untold.turns] == [said[4].id, said[5].id]
     opened = await store.open_turn(conversation, make.message(conversation, "and now"))
-    assert opened == Past(items(0, 4, 5), "up to the fourth")
+    assert opened == PromptHistory(items(0, 4, 5), "up to the fourth")
 
 
 async def test_the_summary_of_another_conversation_stays_there(store: Store, make: Make, person: str) -> None:
     here, there = make.conversation(person), make.conversation(person)
     await talk(store, make, here, 2)
     await store.save_summary(make.summary((await talk(store, make, there, 2))[1]))
-    assert await store.past(here.id) == Past(items(0, 1), None)
+    assert await store.prompt_history(here.id) == PromptHistory(items(0, 1), None)
 
 
 async def test_the_first_turn_is_there_however_long_it_has_been(
@@ -57,9 +57,9 @@ async def test_the_first_turn_is_there_however_long_it_has_been(
     for outcome in (Outcome.CRISIS, Outcome.REFUSED):
         await store.open_turn(conversation, make.message(conversation, f"never {outcome}", outcome=outcome))
     await talk(store, make, conversation, HISTORY_TURNS + 3)
-    past = await store.past(conversation.id)
+    past = await store.prompt_history(conversation.id)
     assert past.turns == items(0, *range(3, HISTORY_TURNS + 3))
-    assert not any("never" in turn.message for turn in (await store.untold(conversation.id)).turns)
+    assert not any("never" in turn.message for turn in (await store.unsummarised_history(conversation.id)).turns)
     statements: list[str] = []
     event.listen(engine.sync_engine, "before_cursor_execute", lambda *call: statements.append(call[2]))
     await store.open_turn(conversation, make.message(conversation, "and now"))
@@ -99,7 +99,7 @@ async def test_bad_summaries(store: Store, make: Make, person: str, fields: dict
     with pytest.raises(StoreError) as caught:
         await store.save_summary(make.summary(said[0], **fields))
     assert caught.value.rule == rule
-    assert (await store.past(conversation.id)).summary is None
+    assert (await store.prompt_history(conversation.id)).summary is None
 
 
 def test_the_newest_summary_is_found_by_an_index(migrated: Path) -> None:

@@ -1,6 +1,6 @@
-"""What was said before in a conversation, as later prompts need it: the first turn, the newest, and a summary.
+"""The history of a conversation for later prompts: the first turn, the newest ones, and a running summary.
 
-Only answered turns with a whole reply: never a crisis, refused, broken or stopped one.
+Only answered turns with a complete reply are read: never a crisis, a refused, a broken or a stopped one.
 """
 
 from typing import Any
@@ -9,13 +9,21 @@ from sqlalchemy import Select, select
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from heard.db.errors import StoreGone
-from heard.db.records import DraftStatus, HistoryItem, Outcome, Past, SummaryRecord, Told, Untold
+from heard.db.records import (
+    DraftStatus,
+    Outcome,
+    PastTurn,
+    PromptHistory,
+    StoredTurn,
+    SummaryRecord,
+    UnsummarisedHistory,
+)
 from heard.db.tables import ConversationRow, DraftRow, MessageRow, ParticipantRow, ReplyRow, SummaryRow
 
 HISTORY_TURNS = 200
-"""Exchanges that a prompt may look back on beside the first; fewer where they do not fit the model."""
-UNTOLD_TURNS = 1000
-"""Exchanges that are read at once to be summarised."""
+"""Most turns that a prompt may quote beside the first one; fewer where they do not fit the model's context window."""
+UNSUMMARISED_TURNS = 1000
+"""Most turns that are read at once to be summarised."""
 
 
 def _answered(conversation_id: str) -> Select[str, str, str]:
@@ -32,32 +40,32 @@ def _answered(conversation_id: str) -> Select[str, str, str]:
     )
 
 
-async def newest_turns(session: AsyncSession, conversation_id: str, limit: int, after: int = 0) -> list[HistoryItem]:
-    """The last `limit` exchanges whose position is greater than `after`, oldest first."""
+async def newest_turns(session: AsyncSession, conversation_id: str, limit: int, after: int = 0) -> list[PastTurn]:
+    """Return the last `limit` turns whose position is greater than `after`, oldest first."""
     query = _answered(conversation_id).where(MessageRow.position > after)
     rows = await session.execute(query.order_by(MessageRow.position.desc()).limit(limit))
-    return [HistoryItem(message, reply) for _, message, reply in reversed(rows.all())]
+    return [PastTurn(message, reply) for _, message, reply in reversed(rows.all())]
 
 
-async def read_past(session: AsyncSession, conversation_id: str, *, summarised: bool = True) -> Past:
-    """The first exchange and the last HISTORY_TURNS. With a summary, if `summarised`, those that it does not cover."""
+async def read_prompt_history(session: AsyncSession, conversation_id: str, *, summarised: bool = True) -> PromptHistory:
+    """Return the first turn and the last HISTORY_TURNS; if `summarised`, the summary and only the turns after it."""
     text, covered = (await _summary(session, conversation_id)) if summarised else (None, 0)
     turns = await newest_turns(session, conversation_id, HISTORY_TURNS, covered)
     if covered or len(turns) == HISTORY_TURNS:
         first = (await session.execute(_answered(conversation_id).order_by(MessageRow.position).limit(1))).first()
-        if first is not None and (covered or turns[0] != HistoryItem(first[1], first[2])):
-            turns.insert(0, HistoryItem(first[1], first[2]))
-    return Past(turns, text)
+        if first is not None and (covered or turns[0] != PastTurn(first[1], first[2])):
+            turns.insert(0, PastTurn(first[1], first[2]))
+    return PromptHistory(turns, text)
 
 
-async def read_untold(session: AsyncSession, conversation_id: str) -> Untold:
-    """What a further summary is made from: the newest one, and the oldest UNTOLD_TURNS exchanges after it."""
+async def read_unsummarised_history(session: AsyncSession, conversation_id: str) -> UnsummarisedHistory:
+    """Return the newest summary, if any, and the oldest UNSUMMARISED_TURNS turns that it does not cover."""
     text, covered = await _summary(session, conversation_id)
     query = _answered(conversation_id).order_by(MessageRow.position)
     first = (await session.execute(query.limit(1))).first()
-    rows = await session.execute(query.where(MessageRow.position > covered).limit(UNTOLD_TURNS))
-    turns = [Told(*row) for row in rows.all()]
-    return Untold(Told(*first) if first else None, text, turns)
+    rows = await session.execute(query.where(MessageRow.position > covered).limit(UNSUMMARISED_TURNS))
+    turns = [StoredTurn(*row) for row in rows.all()]
+    return UnsummarisedHistory(StoredTurn(*first) if first else None, text, turns)
 
 
 async def save_summary(session: AsyncSession, summary: SummaryRecord) -> None:
@@ -72,7 +80,7 @@ async def save_summary(session: AsyncSession, summary: SummaryRecord) -> None:
 
 
 async def _summary(session: AsyncSession, conversation_id: str) -> tuple[str | None, int]:
-    """The newest summary and the position of the last message in it; None and 0 where there is none."""
+    """Return the newest summary and the position of the last message that it covers; None and 0 if there is none."""
     newest = (
         select(SummaryRow.text, MessageRow.position)
         .join(MessageRow, MessageRow.id == SummaryRow.message_id)
