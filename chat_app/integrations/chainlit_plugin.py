@@ -95,4 +95,4 @@ def _props(seeker: str, reply: str, earlier: Sequence[str]) -> dict[str, Any]:
     else:
         told = [text for text in earlier[-LOOKED_BACK + 1 :] if not crisis_check.check(text).crisis]
         score = _scorer().explain(seeker, reply, told)
-    return {**score_card.live_props({1: score}, {1: reply}, None, rewriting=False), "stylesheet": STYLESHEET}
+    return {**score_card.card_props(score, reply), "stylesheet": STYLESHEET}
