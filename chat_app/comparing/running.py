@@ -22,7 +22,7 @@ from heard.chat_app.conversation.services import Services
 from heard.chat_app.models.records import FailureKind, ModelFailure, ModelSpec
 from heard.db.records import DraftStatus
 
-MOST_IN_A_ROW = 5
+MOST_FAILURES_IN_A_ROW = 5
 """Failures of one model after which the rest of its answers are left for the next run: its server is down, say."""
 
 Tell = Callable[[str, int, int], None]
@@ -72,7 +72,7 @@ class _Run:
         self._services, self._plan, self._journal, self._tell = services, plan, journal, tell
         self._window = asyncio.Semaphore(open_calls)
         self._writing = asyncio.Lock()
-        self._in_a_row: Counter[str] = Counter()
+        self._failures_in_a_row: Counter[str] = Counter()
         self._of = Counter(cell.model.id for cell in plan.cells())
         self._done = Counter(cell.model.id for cell in plan.cells() if cell.key in journal.done)
         self.report = Report(there=self._done.total())
@@ -90,17 +90,17 @@ class _Run:
     async def _work(self, cells: Iterator[Cell], pace: AsyncLimiter | None) -> None:
         for cell in cells:
             model = cell.model.id
-            if self._in_a_row[model] >= MOST_IN_A_ROW:
+            if self._failures_in_a_row[model] >= MOST_FAILURES_IN_A_ROW:
                 self.report.left[model] = self.report.left.get(model, 0) + 1
                 continue
             whole = self._journal.unscored.get(cell.key)
             entry = await self._scored(cell, whole) if whole else await self._written(cell, pace)
             await self._keep(entry)
             if entry.failure is not None:
-                self._in_a_row[model] += 1
+                self._failures_in_a_row[model] += 1
                 self.report.failed[cell.key] = (entry.failure, entry.sentence or "")
                 continue
-            self._in_a_row[model] = 0
+            self._failures_in_a_row[model] = 0
             self.report.written += 1
             self._done[model] += 1
             self._tell(model, self._done[model], self._of[model])

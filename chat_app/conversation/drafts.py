@@ -197,18 +197,5 @@ def score_record(score: EmpathyScore) -> ScoreRecord:
         head_name=score.head_name,
         head_sha256=score.head_sha256,
         encoder_sha256=score.encoder_sha256,
-        details=score_details(score),
+        details=score.details,
     )
-
-
-def score_details(score: EmpathyScore) -> dict[str, Any]:
-    """Return the parts of a score beside its numbers, as JSON values.
-
-    `notes` is a list of names, `intervals` maps a scale to [lowest, highest], and `evidence` maps a component to
-    [start, end, weight] lists, strongest first.
-    """
-    return {
-        "notes": list(score.notes),
-        "intervals": {name: [round(end, 4) for end in ends] for name, ends in score.intervals.items()},
-        "evidence": {name: [[s.start, s.end, s.weight] for s in spans] for name, spans in score.evidence.items()},
-    }

@@ -1,1 +1,1 @@
-"""Language models: the catalogue of `models.toml`, the client, the providers, and the engines of this process."""
+"""Language models: the catalogue of `models.toml`, the client, the providers, and the engines in this process."""

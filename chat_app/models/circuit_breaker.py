@@ -1,7 +1,7 @@
-"""Servers that are down are left alone for a while, so that nobody waits in vain and nobody adds to their load.
+"""Circuit breakers (M. Nygard, "Release It!", 2007): a server that is down gets no calls for a while.
 
-A circuit breaker (M. Nygard, "Release It!", 2007): after MOST_IN_A_ROW failed calls in a row a server rests, and calls
-fail at once; after REST_SECONDS one call is let through to try it, and decides. Times are of `time.monotonic`.
+After FAILURE_THRESHOLD failed calls in a row a server cools down, and calls to it fail at once. After COOLDOWN_SECONDS
+one trial call is let through, whose outcome decides. Times are of `time.monotonic`.
 """
 
 import time
@@ -9,84 +9,84 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from urllib.parse import urlsplit
 
-MOST_IN_A_ROW = 5
-"""Failed calls, each with all its attempts. Fewer would be a bad moment of a server that is up."""
-REST_SECONDS = 30.0
+FAILURE_THRESHOLD = 5
+"""Failed calls in a row, each with all its attempts. Fewer may be a bad moment of a server that is up."""
+COOLDOWN_SECONDS = 30.0
 TRIAL_SECONDS = 0.2
-"""Told as the wait while a trial is under way, as nobody knows how long that takes."""
+"""The reported wait while a trial call is running, whose length is unknown."""
 
 
-class Resting(Exception):
-    """A call was not made, because its server rests."""
+class CoolingDown(Exception):
+    """A call was not made, because its server is cooling down."""
 
     def __init__(self, seconds: float) -> None:
-        super().__init__(f"rests for {seconds:.1f} s")
+        super().__init__(f"cools down for {seconds:.1f} s")
         self.seconds = seconds
-        """Until another try makes sense; above 0."""
+        """Seconds until another try makes sense; above 0."""
 
 
-class Breaker:
-    """What is known of one server. For one event loop."""
+class CircuitBreaker:
+    """The circuit breaker of one server. For one event loop."""
 
-    def __init__(self, most: int, rest_seconds: float) -> None:
-        self._most, self._rest_seconds = most, rest_seconds
+    def __init__(self, failure_threshold: int, cooldown_seconds: float) -> None:
+        self._failure_threshold, self._cooldown_seconds = failure_threshold, cooldown_seconds
         self._failures = 0
-        self._until: float | None = None
-        """When its rest is over; None while calls pass."""
-        self._trying = False
+        self._cooldown_ends: float | None = None
+        """When the cool-down ends; None while calls are let through."""
+        self._trial_running = False
 
     @property
-    def wait(self) -> float:
-        """Seconds until a call may be let through; 0 if one is now."""
-        if self._until is None:
+    def seconds_left(self) -> float:
+        """Seconds until a call is let through; 0 if one is now."""
+        if self._cooldown_ends is None:
             return 0.0
-        left = max(0.0, self._until - time.monotonic())
-        return max(left, TRIAL_SECONDS) if self._trying else left
+        left = max(0.0, self._cooldown_ends - time.monotonic())
+        return max(left, TRIAL_SECONDS) if self._trial_running else left
 
     @contextmanager
-    def call(self, is_down: Callable[[Exception], bool]) -> Iterator[None]:
-        """Around one call, up to its first token. Raises Resting in its place.
+    def guard(self, is_down: Callable[[Exception], bool]) -> Iterator[None]:
+        """Return a context manager for one call, up to its first token. Raises CoolingDown if the call may not be made.
 
-        `is_down` tells the failures of the server. Any other exception shows that it is there, and a cancellation shows
-        nothing.
+        `is_down` says which exceptions mean that the server is down. Any other exception counts as an answer of the
+        server, and a cancellation as nothing.
         """
-        if seconds := self.wait:
-            raise Resting(seconds)
-        trial = self._trying = self._until is not None
+        if seconds := self.seconds_left:
+            raise CoolingDown(seconds)
+        trial = self._trial_running = self._cooldown_ends is not None
         try:
             yield
         except Exception as error:
             if is_down(error):
-                self._failed(trial)
+                self._record_failure(trial)
             else:
-                self._answered()
+                self._record_success()
             raise
         except BaseException:
             if trial:
-                self._trying = False  # the next call is the trial
+                self._trial_running = False  # the next call is the trial
             raise
-        self._answered()
+        self._record_success()
 
-    def _failed(self, trial: bool) -> None:
+    def _record_failure(self, trial: bool) -> None:
         self._failures += 1
-        # Calls that were under way when the rest began do not prolong it.
-        if trial or (self._until is None and self._failures >= self._most):
-            self._until, self._trying = time.monotonic() + self._rest_seconds, False
+        # Calls that were running when the cool-down began do not prolong it.
+        if trial or (self._cooldown_ends is None and self._failures >= self._failure_threshold):
+            self._cooldown_ends, self._trial_running = time.monotonic() + self._cooldown_seconds, False
 
-    def _answered(self) -> None:
-        self._failures, self._until, self._trying = 0, None, False
+    def _record_success(self) -> None:
+        self._failures, self._cooldown_ends, self._trial_running = 0, None, False
 
 
-class Breakers:
-    """A breaker for each server that is called."""
+class CircuitBreakers:
+    """A circuit breaker for each server."""
 
-    def __init__(self, most: int = MOST_IN_A_ROW, rest_seconds: float = REST_SECONDS) -> None:
-        self._most, self._rest_seconds = most, rest_seconds
-        self._breakers: dict[str, Breaker] = {}
+    def __init__(self, failure_threshold: int = FAILURE_THRESHOLD, cooldown_seconds: float = COOLDOWN_SECONDS) -> None:
+        self._failure_threshold, self._cooldown_seconds = failure_threshold, cooldown_seconds
+        self._breakers: dict[str, CircuitBreaker] = {}
 
-    def of(self, url: str) -> Breaker:
-        """The breaker of the server at this address, whatever the path."""
+    def of(self, url: str) -> CircuitBreaker:
+        """Return the breaker of the server at this address, whatever the path."""
         parts = urlsplit(url)
         return self._breakers.setdefault(
-            f"{parts.scheme}://{parts.netloc}".lower(), Breaker(self._most, self._rest_seconds)
+            f"{parts.scheme}://{parts.netloc}".lower(), CircuitBreaker(self._failure_threshold, self._cooldown_seconds)
         )

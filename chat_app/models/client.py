@@ -1,7 +1,7 @@
-"""Ask a model and stream its reply: LangChain chat models behind one generator, with time limits and retries.
+"""Call a model and stream its reply: LangChain chat models behind one generator, with time limits and retries.
 
-Whatever goes wrong becomes a `ModelFailure` whose sentence is ours: a provider's own text can quote the person's words
-or a key, so it is neither shown nor logged. A call is tried again only before its first token.
+Every error becomes a `ModelFailure` with a sentence of our own: a provider's text can quote the person's words or a
+key, so it is neither shown nor logged. A call is retried only before its first token.
 """
 
 import asyncio
@@ -21,13 +21,13 @@ from tenacity import AsyncRetrying, RetryCallState, retry_if_exception, stop_aft
 from heard.chat_app.common.text import readable
 from heard.chat_app.models import failures
 from heard.chat_app.models.catalogue import ModelsError, load_models
-from heard.chat_app.models.circuit_breaker import REST_SECONDS, Breaker, Breakers, Resting
+from heard.chat_app.models.circuit_breaker import COOLDOWN_SECONDS, CircuitBreaker, CircuitBreakers, CoolingDown
 from heard.chat_app.models.connections import Connections
-from heard.chat_app.models.failures import Fault
+from heard.chat_app.models.failures import AttemptError
 from heard.chat_app.models.hub_model import HubEngine
 from heard.chat_app.models.llama_engine import Engine
 from heard.chat_app.models.provider import NO_KEY, Call
-from heard.chat_app.models.providers import PROVIDERS, is_installed, load_client
+from heard.chat_app.models.providers import PROVIDERS, import_client, is_installed
 from heard.chat_app.models.records import FailureKind, ModelFailure, ModelSpec, StreamItem, Waiting
 from heard.chat_app.models.reply_stream import ReplyStream
 from heard.chat_app.models.token_counts import TokenCounts
@@ -40,32 +40,32 @@ log = logging.getLogger(__name__)
 
 ATTEMPTS = 3
 LONGEST_RETRY_AFTER = 10.0
-"""Seconds that a server's Retry-After may make a person wait; a longer one is told to them instead."""
-SPEAKERS = {"system": SystemMessage, "user": HumanMessage, "assistant": AIMessage}
-TALKATIVE = (
+"""Longest Retry-After, in seconds, that is waited for; a longer one is shown to the person instead."""
+MESSAGE_TYPES = {"system": SystemMessage, "user": HumanMessage, "assistant": AIMessage}
+LEAKY_LOGGERS = (
     "openai", "anthropic", "google_genai", "ollama", "httpx", "httpx2", "httpcore", "httpcore2", "langsmith",
     "langchain", "langchain_core", "langchain_openai", "langchain_anthropic", "langchain_google_genai",
     "langchain_ollama", "transformers", "huggingface_hub",
 )  # fmt: skip
-"""Loggers whose lines hold whole requests (debug) or a provider's text (warnings)."""
-STRAY_HEADERS = ("ANTHROPIC_CUSTOM_HEADERS", "OPENAI_CUSTOM_HEADERS")
-"""Variables from which a client would add headers, a key among them, to calls of whatever server it has."""
+"""Loggers whose records hold whole requests (debug) or a provider's text (warnings)."""
+HEADER_VARIABLES = ("ANTHROPIC_CUSTOM_HEADERS", "OPENAI_CUSTOM_HEADERS")
+"""Environment variables from which client libraries add headers, perhaps a key, to calls of any server."""
 
 
-def keep_words_here() -> None:
-    """Let no library log or send away what people write: no lines with requests in them, no LangSmith tracing."""
-    for name in TALKATIVE:
+def disable_content_logging() -> None:
+    """Keep every library from logging what people write, and turn off LangSmith tracing and telemetry."""
+    for name in LEAKY_LOGGERS:
         logging.getLogger(name).setLevel(logging.ERROR)
     for name in ("LANGSMITH_TRACING", "LANGSMITH_TRACING_V2", "LANGCHAIN_TRACING", "LANGCHAIN_TRACING_V2"):
         os.environ[name] = "false"
-    for name in STRAY_HEADERS:
+    for name in HEADER_VARIABLES:
         os.environ.pop(name, None)
     os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
     langsmith.configure(enabled=False)
 
 
 class Models:
-    """Every model of `specs`, callable. An async context manager, or call `aclose`. Belongs to one event loop."""
+    """A client for every model of `specs`. For one event loop; an async context manager, or call `aclose`."""
 
     def __init__(
         self,
@@ -76,17 +76,17 @@ class Models:
         stall_seconds: float,
         total_seconds: float = math.inf,
         backoff_seconds: float = 0.5,
-        rest_seconds: float = REST_SECONDS,
+        cooldown_seconds: float = COOLDOWN_SECONDS,
     ) -> None:
-        """`backoff_seconds` scales the pauses between attempts, drawn from 0..1, then 0..2 times it; they come on top
-        of a server's Retry-After, or all who were sent away at once would come back at once."""
-        keep_words_here()
+        """`backoff_seconds` scales the random pauses between attempts: 0..1 times it, then 0..2 times. They are added
+        to a server's Retry-After, so that callers who were refused together do not return together."""
+        disable_content_logging()
         self.specs = dict(specs)
         self._connections = Connections()
-        self._breakers = Breakers(rest_seconds=rest_seconds)
+        self._breakers = CircuitBreakers(cooldown_seconds=cooldown_seconds)
         for provider in {spec.provider for spec in self.specs.values()}:
             if is_installed(provider):
-                load_client(provider)
+                import_client(provider)
             if PROVIDERS[provider].served:
                 self._connections.clients()
         self._engine = engine
@@ -106,80 +106,80 @@ class Models:
         await self.aclose()
 
     async def aclose(self) -> None:
-        """Close the connections to servers and let go of weights. The embedded engine is not ours to close."""
+        """Close the connections to servers and stop the Hub's models. The embedded engine is left to its owner."""
         self._hub.close()
         self._counts.close()
         await self._connections.aclose()
 
     def count_tokens(self, spec: ModelSpec, text: str) -> int:
-        """Tokens of a text for a model, never too few where it can be known; see `token_counts.py`. Blocks."""
+        """Return the number of tokens of a text, exact or estimated high; see `token_counts.py`. Blocks."""
         return self._counts.count_tokens(spec, text)
 
     def counts_exactly(self, spec: ModelSpec) -> bool:
-        """Whether `count_tokens` is the model's own count, or else an estimate."""
-        return self._counts.exact(spec)
+        """Whether `count_tokens` is exact for this model."""
+        return self._counts.is_exact(spec)
 
     async def stream(self, spec: ModelSpec, prompt: Prompt) -> AsyncGenerator[StreamItem, None]:
-        """Waiting*, Delta+, Usage. Raises ModelFailure, before or after some Deltas.
+        """Call a model and yield Waiting*, Delta+, Usage. Raises ModelFailure, before or after some Deltas.
 
-        Closing the generator ends the call at once: the server's connection is closed, the engine's worker stops.
+        Closing the generator ends the call at once: the connection is closed, or the engine's worker stopped.
         """
         ticket, local = None, None
         try:
             key = _key(spec)
-            local = self._local(spec)
+            local = self._local_engine(spec)
             if local is not None:
-                ticket = local.line.join()
-                async with aclosing(local.line.places(ticket)) as places:
-                    async for ahead in places:
+                ticket = local.queue.join()
+                async with aclosing(local.queue.positions(ticket)) as positions:
+                    async for ahead in positions:
                         yield Waiting(ahead)
             if isinstance(local, HubEngine):
                 await local.load(spec, None if key == NO_KEY else key)  # under no limit, as it may be a long download
-            with self._watched(spec):
-                reply = await self._open(spec, key, prompt, ticket)
+            with self._guarded(spec):
+                reply = await self._start_reply(spec, key, prompt, ticket)
             async with aclosing(reply), aclosing(reply.items()) as items:
                 async for item in items:
                     yield item
         except ModelFailure as failure:
             log.warning("model %s failed: %s", spec.id, failure.kind)
             raise
-        except Resting as rest:
-            raise failures.resting(spec, rest.seconds) from None
-        except Fault as fault:
-            log.warning("model %s failed: %s", spec.id, fault.failure.kind)
-            if self._rest(spec):
+        except CoolingDown as error:
+            raise failures.cooling_down(spec, error.seconds) from None
+        except AttemptError as error:
+            log.warning("model %s failed: %s", spec.id, error.failure.kind)
+            if self._cooldown_left(spec):
                 log.warning("model %s: its server is left alone for a while", spec.id)
-            raise fault.failure from None
+            raise error.failure from None
         finally:
             if local is not None and ticket is not None:
-                local.give_up(ticket)
+                local.release(ticket)
 
     @property
-    def resting(self) -> tuple[str, ...]:
-        """Names of the entries whose server is left alone at present."""
-        return tuple(spec.id for spec in self.specs.values() if self._rest(spec))
+    def cooling_down(self) -> tuple[str, ...]:
+        """Names of the models whose server is cooling down."""
+        return tuple(spec.id for spec in self.specs.values() if self._cooldown_left(spec))
 
-    async def rested(self, spec: ModelSpec) -> None:
-        """Return as soon as a call to this model would be let through. For work that nobody waits for."""
-        while seconds := self._rest(spec):  # noqa: ASYNC110 - time alone ends a rest, and nothing could wake this
+    async def wait_for_cooldown(self, spec: ModelSpec) -> None:
+        """Return as soon as a call to this model would be let through. For background work."""
+        while seconds := self._cooldown_left(spec):  # noqa: ASYNC110 - time alone ends it; there is no event to wait for
             await asyncio.sleep(seconds)
 
-    def _breaker(self, spec: ModelSpec) -> Breaker | None:
-        """That of the model's server; None for what runs in this process."""
+    def _breaker(self, spec: ModelSpec) -> CircuitBreaker | None:
+        """Return the breaker of the model's server; None for a model in this process."""
         url = spec.base_url or PROVIDERS[spec.provider].url
         return self._breakers.of(url) if url else None
 
-    def _rest(self, spec: ModelSpec) -> float:
-        """Seconds that the model's server is still left alone; 0 if it is not."""
+    def _cooldown_left(self, spec: ModelSpec) -> float:
+        """Seconds that the model's server is still cooling down; 0 if it is not."""
         breaker = self._breaker(spec)
-        return breaker.wait if breaker else 0.0
+        return breaker.seconds_left if breaker else 0.0
 
-    def _watched(self, spec: ModelSpec) -> AbstractContextManager[None]:
+    def _guarded(self, spec: ModelSpec) -> AbstractContextManager[None]:
         breaker = self._breaker(spec)
-        return breaker.call(_is_down) if breaker else nullcontext()
+        return breaker.guard(_is_down) if breaker else nullcontext()
 
-    def _local(self, spec: ModelSpec) -> Engine | HubEngine | None:
-        """The engine in this process that the model runs on."""
+    def _local_engine(self, spec: ModelSpec) -> Engine | HubEngine | None:
+        """Return the engine in this process that runs the model; None for a model on a server."""
         match PROVIDERS[spec.provider].local:
             case "hub":
                 return self._hub
@@ -188,17 +188,20 @@ class Models:
             case None:
                 return None
 
-    async def _open(self, spec: ModelSpec, key: str, prompt: Prompt, ticket: Ticket | None) -> ReplyStream:
-        """Call until a first token is there, at most ATTEMPTS times. Raises Fault."""
-        messages = [SPEAKERS[message.role](content=readable(message.content)) for message in prompt.messages]
+    async def _start_reply(self, spec: ModelSpec, key: str, prompt: Prompt, ticket: Ticket | None) -> ReplyStream:
+        """Call the model until its first token is there, at most ATTEMPTS times. Raises AttemptError."""
+        messages = [MESSAGE_TYPES[message.role](content=readable(message.content)) for message in prompt.messages]
         retrying = AsyncRetrying(
-            stop=stop_after_attempt(ATTEMPTS), retry=retry_if_exception(_may_pass), wait=self._pause, reraise=True
+            stop=stop_after_attempt(ATTEMPTS),
+            retry=retry_if_exception(_is_retryable),
+            wait=self._retry_delay,
+            reraise=True,
         )
         ends_at = asyncio.get_running_loop().time() + self._total_seconds
         async for attempt in retrying:
             with attempt:
-                reply = self._call(spec, key, messages, prompt.max_tokens, ticket, ends_at)
-                ticket = None  # used up; another attempt waits in the line by itself
+                reply = self._attempt(spec, key, messages, prompt.max_tokens, ticket, ends_at)
+                ticket = None  # used up; another attempt waits in the queue by itself
                 try:
                     await reply.begin()
                 except BaseException:
@@ -207,24 +210,30 @@ class Models:
                 return reply
         raise AssertionError("tenacity ends by a return or by an exception")
 
-    def _call(
-        self, spec: ModelSpec, key: str, messages: list[BaseMessage], most: int, ticket: Ticket | None, ends_at: float
+    def _attempt(
+        self,
+        spec: ModelSpec,
+        key: str,
+        messages: list[BaseMessage],
+        max_tokens: int,
+        ticket: Ticket | None,
+        ends_at: float,
     ) -> ReplyStream:
-        chat = self._chat(spec, key, most, ticket)
+        chat = self._chat_model(spec, key, max_tokens, ticket)
         return ReplyStream(
             chat.astream(messages),
             spec,
-            max_tokens=most,
+            max_tokens=max_tokens,
             first_token_seconds=self._first_token_seconds,
             stall_seconds=self._stall_seconds,
             total_seconds=self._total_seconds,
             ends_at=ends_at,
         )
 
-    def _pause(self, state: RetryCallState) -> float:
-        fault = state.outcome.exception() if state.outcome else None
-        asked = fault.retry_after if isinstance(fault, Fault) else None
-        return self._backoff(state) + (asked or 0)
+    def _retry_delay(self, state: RetryCallState) -> float:
+        error = state.outcome.exception() if state.outcome else None
+        retry_after = error.retry_after if isinstance(error, AttemptError) else None
+        return self._backoff(state) + (retry_after or 0)
 
     def _own_engine(self) -> Engine:
         if self._engine is None:
@@ -233,7 +242,7 @@ class Models:
             )
         return self._engine
 
-    def _chat(self, spec: ModelSpec, key: str, max_tokens: int, ticket: Ticket | None) -> BaseChatModel:
+    def _chat_model(self, spec: ModelSpec, key: str, max_tokens: int, ticket: Ticket | None) -> BaseChatModel:
         call = Call(
             spec=spec,
             key=key,
@@ -248,24 +257,24 @@ class Models:
 
 
 def _key(spec: ModelSpec) -> str:
-    """The model's key, or NO_KEY. Raises Fault if it cannot be called at all: for want of the key, or of a package."""
+    """Return the model's key, or NO_KEY. Raises AttemptError if the key or the provider's package is missing."""
     if not is_installed(spec.provider):
-        raise Fault(failures.missing_package(spec))
+        raise AttemptError(failures.missing_package(spec))
     if not spec.key_env:
         return NO_KEY
     key = os.environ.get(spec.key_env, "").strip()
     if not key:
-        raise Fault(failures.missing_key(spec))
+        raise AttemptError(failures.missing_key(spec))
     return key
 
 
 def _is_down(error: Exception) -> bool:
-    return isinstance(error, Fault) and error.failure.kind in failures.DOWN
+    return isinstance(error, AttemptError) and error.failure.kind in failures.SERVER_DOWN_KINDS
 
 
-def _may_pass(error: BaseException) -> bool:
+def _is_retryable(error: BaseException) -> bool:
     return (
-        isinstance(error, Fault)
+        isinstance(error, AttemptError)
         and error.may_retry
         and (error.retry_after is None or error.retry_after <= LONGEST_RETRY_AFTER)
     )

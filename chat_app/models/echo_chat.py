@@ -1,4 +1,4 @@
-"""A model without a mind: it repeats the last message word by word. For tests and for work on the page."""
+"""A fake model that repeats the last message word by word: for tests and for work on the page."""
 
 import asyncio
 import re
@@ -15,7 +15,7 @@ OPENING = "I hear you say: "
 
 
 class EchoChat(BaseChatModel):
-    """Answers `OPENING` and the last message. The same input gives the same words, and a "token" is a word."""
+    """Answers with OPENING and the last message. Deterministic; a token is a word."""
 
     max_tokens: int = 640
     seconds_per_word: float = 0.0

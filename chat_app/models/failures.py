@@ -1,4 +1,4 @@
-"""What a failed model call means, in a plain sentence. The provider's own text is never part of it."""
+"""From the exception of a failed model call to a plain sentence. The provider's own text is never part of it."""
 
 import json
 import sys
@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 import httpx2
 
+from heard.chat_app.models.http_status import HttpStatusError
 from heard.chat_app.models.providers import PROVIDERS
 from heard.chat_app.models.records import FailureKind, ModelFailure, ModelSpec
-from heard.chat_app.models.refusal import Refusal
 
-DOWN = (FailureKind.UNREACHABLE, FailureKind.SERVER_ERROR, FailureKind.SILENT)
-"""What a server that is down does. All else is for whoever called to mend, or shows that somebody is there."""
+SERVER_DOWN_KINDS = (FailureKind.UNREACHABLE, FailureKind.SERVER_ERROR, FailureKind.SILENT)
+"""Failures that mean the server is down. All others are for the caller to fix, or show that the server answers."""
 SERVER_ERRORS = (
     httpx2.HTTPError, httpx2.InvalidURL, httpx2.StreamError, OSError,
     ValueError, TypeError, AttributeError, LookupError,  # what LangChain raises on an answer that is not the protocol
@@ -20,8 +20,8 @@ SERVER_ERRORS = (
 
 
 def provider_errors(spec: ModelSpec) -> tuple[type[Exception], ...]:
-    """What a call to this model may raise. A client's own errors count once it is loaded (see `Models`)."""
-    return (Refusal, *_own_errors(spec), *_loaded(("httpx:HTTPError", "httpx:StreamError")), *SERVER_ERRORS)
+    """Return the exceptions that a call to this model may raise. A client library's own count once it is imported."""
+    return (HttpStatusError, *_own_errors(spec), *_loaded(("httpx:HTTPError", "httpx:StreamError")), *SERVER_ERRORS)
 
 
 def _own_errors(spec: ModelSpec) -> tuple[type[Exception], ...]:
@@ -29,63 +29,63 @@ def _own_errors(spec: ModelSpec) -> tuple[type[Exception], ...]:
 
 
 def _loaded(names: tuple[str, ...]) -> tuple[type[Exception], ...]:
-    """The classes named "module:Class" whose modules are loaded."""
+    """Return the classes named "module:Class" whose modules are imported."""
     parted = (name.split(":") for name in names)
     return tuple(getattr(sys.modules[module], name) for module, name in parted if module in sys.modules)
 
 
 @dataclass(slots=True)
-class Fault(Exception):
-    """A failure on its way out, with what decides about another attempt."""
+class AttemptError(Exception):
+    """A failed attempt of a call, with what decides whether there is another one."""
 
     failure: ModelFailure
     may_retry: bool = False
-    """It can pass by itself: the server was unreachable, busy, or had a fault of its own."""
+    """Whether it may pass by itself: the server was unreachable, busy or had an internal error."""
     retry_after: float | None = None
-    """Seconds that the server asked to wait, if it did."""
+    """Seconds of the server's Retry-After, if it sent one."""
 
 
-def fault_of(error: BaseException, spec: ModelSpec, *, begun: bool) -> Fault:
-    """The fault behind an exception of `provider_errors`; `begun` says whether a token had arrived."""
+def attempt_error(error: BaseException, spec: ModelSpec, *, begun: bool) -> AttemptError:
+    """Return the AttemptError for an exception of `provider_errors`; `begun` says whether a token had arrived."""
     if isinstance(error, ModelFailure):
-        return Fault(error, may_retry=not begun and error.kind is FailureKind.UNREACHABLE)
+        return AttemptError(error, may_retry=not begun and error.kind is FailureKind.UNREACHABLE)
     if begun:
-        return Fault(cut(spec))
+        return AttemptError(cut(spec))
     chain = list(_chain(error))
     for link in chain:
-        if isinstance(link, Refusal):
-            return _status_fault(link, spec)
+        if isinstance(link, HttpStatusError):
+            return _status_error(link, spec)
     if any(isinstance(link, (httpx2.HTTPError, *_loaded(("httpx:HTTPError",)), OSError)) for link in chain):
-        return Fault(_unreachable(spec), may_retry=True)
+        return AttemptError(_unreachable(spec), may_retry=True)
     garbled = any(isinstance(link, json.JSONDecodeError) for link in chain)
     if not garbled and isinstance(error, _own_errors(spec)):
-        return Fault(_server_error(spec, None), may_retry=True)  # an error event within a stream
+        return AttemptError(_server_error(spec, None), may_retry=True)  # an error event within a stream
     if garbled or type(error) is not ValueError:
-        return Fault(
+        return AttemptError(
             ModelFailure(
                 FailureKind.SERVER_ERROR,
                 f'The server of "{spec.label}" did not answer in {PROVIDERS[spec.provider].protocol}. Check its '
                 "provider and base_url in models.toml or choose another model.",
             )
         )
-    return Fault(empty(spec))  # LangChain's ValueError for a stream without a single chunk
+    return AttemptError(empty(spec))  # LangChain's ValueError for a stream without a single chunk
 
 
 def _chain(error: BaseException | None) -> Iterator[BaseException]:
-    """An exception and what it was raised from: clients wrap ours in their own."""
+    """Yield an exception and its causes: client libraries wrap ours in their own."""
     while error is not None:
         yield error
         error = error.__cause__
 
 
-def _status_fault(refusal: Refusal, spec: ModelSpec) -> Fault:
-    status, wait = refusal.status, refusal.retry_after
+def _status_error(error: HttpStatusError, spec: ModelSpec) -> AttemptError:
+    status, wait = error.status, error.retry_after
     if status in (401, 403):
-        return Fault(_bad_key(spec))
+        return AttemptError(_bad_key(spec))
     if status == 429:
-        return Fault(_busy(spec, wait), may_retry=True, retry_after=wait)
+        return AttemptError(_busy(spec, wait), may_retry=True, retry_after=wait)
     if status >= 500:
-        return Fault(_server_error(spec, status), may_retry=True, retry_after=wait)
+        return AttemptError(_server_error(spec, status), may_retry=True, retry_after=wait)
     if status == 404 or status < 400:
         text = (
             f'The server of "{spec.label}" knows no such model or address. Check model and base_url in models.toml, '
@@ -96,14 +96,14 @@ def _status_fault(refusal: Refusal, spec: ModelSpec) -> Fault:
             f'The server of "{spec.label}" refused the request (status {status}). The conversation may be too long for '
             "it: start a new chat, or choose another model."
         )
-    return Fault(ModelFailure(FailureKind.REJECTED, text))
+    return AttemptError(ModelFailure(FailureKind.REJECTED, text))
 
 
-def resting(spec: ModelSpec, seconds: float) -> ModelFailure:
-    """The server has failed so often in a row that it is not asked at present."""
+def cooling_down(spec: ModelSpec, seconds: float) -> ModelFailure:
+    """The server has failed several times in a row and is cooling down."""
     when = f"in {seconds:.0f} seconds" if seconds >= 1 else "in a moment"
     return ModelFailure(
-        FailureKind.RESTING,
+        FailureKind.COOLING_DOWN,
         f'The server of "{spec.label}" has failed several times in a row and is left alone for now. Try again {when}, '
         "or choose another model.",
     )
@@ -158,10 +158,10 @@ def _busy(spec: ModelSpec, wait: float | None) -> ModelFailure:
 
 
 def _server_error(spec: ModelSpec, status: int | None) -> ModelFailure:
-    shown = f" (status {status})" if status else ""
+    detail = f" (status {status})" if status else ""
     return ModelFailure(
         FailureKind.SERVER_ERROR,
-        f'The server of "{spec.label}" has a fault of its own{shown}. Try again later, or choose another model.',
+        f'The server of "{spec.label}" has a fault of its own{detail}. Try again later, or choose another model.',
     )
 
 
@@ -182,7 +182,7 @@ def cut(spec: ModelSpec) -> ModelFailure:
 
 
 def overlong(spec: ModelSpec, seconds: float) -> ModelFailure:
-    """The reply is longer in coming than a whole one may be."""
+    """The reply took longer than a whole one may take."""
     return ModelFailure(
         FailureKind.CUT,
         f'"{spec.label}" was still writing after {seconds:g} seconds, the longest that a reply may take here, so it '
@@ -191,7 +191,7 @@ def overlong(spec: ModelSpec, seconds: float) -> ModelFailure:
 
 
 def endless(spec: ModelSpec) -> ModelFailure:
-    """The server ignores the bound on the reply's length."""
+    """The server ignored the token limit."""
     return ModelFailure(
         FailureKind.CUT,
         f'"{spec.label}" wrote far more than asked for, so its reply was cut. Try again, or choose another model.',
@@ -199,7 +199,7 @@ def endless(spec: ModelSpec) -> ModelFailure:
 
 
 def empty(spec: ModelSpec) -> ModelFailure:
-    """A whole stream without one visible character."""
+    """The stream was complete and had no visible character."""
     return ModelFailure(
         FailureKind.EMPTY,
         f'"{spec.label}" sent a reply without any text. Send the message again, or choose another model.',
@@ -207,7 +207,7 @@ def empty(spec: ModelSpec) -> ModelFailure:
 
 
 def tools(spec: ModelSpec, *, begun: bool) -> ModelFailure:
-    """The model wants a tool to be called, which nobody offered it; `begun` says whether there was text before."""
+    """The model called a tool, though none was offered; `begun` says whether there was text before."""
     return ModelFailure(
         FailureKind.CUT if begun else FailureKind.EMPTY,
         f'"{spec.label}" called a tool instead of answering, and there are none here. Send the message again, '
@@ -216,7 +216,7 @@ def tools(spec: ModelSpec, *, begun: bool) -> ModelFailure:
 
 
 def withheld(spec: ModelSpec, *, begun: bool) -> ModelFailure:
-    """The provider's own rules ended the reply; `begun` says whether there was text before."""
+    """The provider's content filter ended the reply; `begun` says whether there was text before."""
     return ModelFailure(
         FailureKind.CUT if begun else FailureKind.EMPTY,
         f'The provider of "{spec.label}" withheld the reply under its own rules. Word the message anew, or choose '

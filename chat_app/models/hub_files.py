@@ -1,20 +1,20 @@
-"""From a model's name in models.toml to the folder of its weights: a folder itself, or one fetched from the Hub."""
+"""The folder of a model's weights: one that models.toml names, or one fetched from the Hub."""
 
 from pathlib import Path
 
 from heard.chat_app.models.records import FailureKind, ModelFailure, ModelSpec
 
-WANTED = ("*.json", "*.safetensors", "*.jinja", "*.model", "*.txt")
-"""Weights as safetensors (the older files of weights are programs), and what tokenizers are made of."""
-UNWANTED = ("*/*",)
-"""Folders within a repository hold the same weights in other shapes."""
+ALLOW_PATTERNS = ("*.json", "*.safetensors", "*.jinja", "*.model", "*.txt")
+"""Weights as safetensors (older formats can run code), and the files of tokenizers."""
+IGNORE_PATTERNS = ("*/*",)
+"""Folders within a repository hold the same weights in other formats."""
 
 
 def weights_folder(spec: ModelSpec, token: str | None) -> Path:
-    """The folder of the entry's weights. Blocking; a first fetch can take minutes.
+    """Return the folder of the entry's weights. Blocks; a first fetch can take minutes.
 
-    A Hub name may end in "@" and a commit, tag or branch. What the Hub's cache holds (HF_HOME) is used when the network
-    is gone. Raises ModelFailure (rejected), whose sentence repeats nothing that the Hub said.
+    A Hub name may end in "@" and a commit, tag or branch. Without a network the Hub's cache (HF_HOME) is used. Raises
+    ModelFailure (REJECTED), whose sentence repeats nothing that the Hub said.
     """
     folder = Path(spec.model).expanduser()
     if folder.is_dir():
@@ -38,8 +38,8 @@ def weights_folder(spec: ModelSpec, token: str | None) -> Path:
             snapshot_download(
                 repository,
                 revision=revision or "main",
-                allow_patterns=list(WANTED),
-                ignore_patterns=list(UNWANTED),
+                allow_patterns=list(ALLOW_PATTERNS),
+                ignore_patterns=list(IGNORE_PATTERNS),
                 token=token or False,  # None would be the one in HF_TOKEN, which the entry has not named
             )
         )
@@ -65,7 +65,7 @@ def weights_folder(spec: ModelSpec, token: str | None) -> Path:
 
 
 def unloadable(spec: ModelSpec, why: str) -> ModelFailure:
-    """The failure of weights that cannot be had; `why` is a sentence or two."""
+    """Return the failure for weights that cannot be loaded; `why` is a sentence or two."""
     return ModelFailure(
         FailureKind.REJECTED, f'"{spec.label}" cannot be loaded. {why} Check model in models.toml, or choose another.'
     )

@@ -1,6 +1,6 @@
-"""Weights of the Hugging Face Hub, or of a folder, in this process: transformers behind one thread and one line.
+"""Weights of the Hugging Face Hub, or of a folder, in this process: transformers on one thread, behind one queue.
 
-One call at a time, because two would share the same arithmetic and each take twice as long, and because PyTorch has one
+One call at a time, because two would share the same processors and each take twice as long, and because PyTorch has one
 seed for all. A model is loaded by its first call and kept.
 """
 
@@ -17,7 +17,7 @@ from safetensors import SafetensorError
 from heard.chat_app.models.hub_files import unloadable, weights_folder
 from heard.chat_app.models.llama_engine import Done
 from heard.chat_app.models.records import Delta, FailureKind, ModelFailure, ModelSpec
-from heard.chat_app.models.waiting_queue import Ticket, WaitingLine
+from heard.chat_app.models.waiting_queue import Ticket, WaitingQueue
 
 log = logging.getLogger(__name__)
 
@@ -32,31 +32,31 @@ LOADING_ERRORS = (
     TypeError,
     MemoryError,
 )
-"""What transformers makes of missing, broken and unknown weights."""
+"""Exceptions of transformers for missing, broken and unknown weights."""
 WRITING_ERRORS = (RuntimeError, ValueError, LookupError, TypeError, MemoryError, TemplateError)
-WHOLE = ("top_k",)
-"""Sampling parameters that must be whole numbers."""
+INTEGER_SAMPLING = ("top_k",)
+"""Sampling parameters that must be integers."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Loaded:
+class _LoadedModel:
     tokenizer: Any
     model: Any
-    marks: tuple[str, ...]
-    """The model's own marks of who speaks, which a person must not be able to type."""
-    room: int
+    special_tokens: tuple[str, ...]
+    """The tokenizer's special tokens, such as those between speakers, which a person must not be able to type."""
+    context_tokens: int
     """Most tokens of prompt and reply together."""
 
 
-class _Call:
-    """A reply in the making: filled by the worker thread, read by the event loop."""
+class _Generation:
+    """A reply that is being generated: filled by the worker thread, read by the event loop."""
 
     def __init__(self) -> None:
         self.loop = asyncio.get_running_loop()
         self.items: asyncio.Queue[Delta | Done | ModelFailure] = asyncio.Queue()
         self.stop = False
 
-    def hand_over(self, item: Delta | Done | ModelFailure) -> None:
+    def put(self, item: Delta | Done | ModelFailure) -> None:
         try:
             self.loop.call_soon_threadsafe(self.items.put_nowait, item)
         except RuntimeError:  # the loop is closed, so nobody reads on
@@ -64,56 +64,60 @@ class _Call:
 
 
 class HubEngine:
-    """Every model of the provider "transformers". Cheap to make; `load` before `model`, and `close` in the end."""
+    """All models of the provider "transformers". Call `load` before `model`, and `close` in the end."""
 
     def __init__(self) -> None:
-        self.line = WaitingLine(1)
+        self.queue = WaitingQueue(1)
         self._worker = concurrent.futures.ThreadPoolExecutor(1, thread_name_prefix="hub")
-        self._loaded: dict[str, _Loaded] = {}
-        self._calls: set[_Call] = set()
+        self._loaded: dict[str, _LoadedModel] = {}
+        self._generations: set[_Generation] = set()
 
     async def load(self, spec: ModelSpec, token: str | None) -> None:
-        """Fetch and load the weights, unless they are loaded. It can take minutes, and goes on when it is cancelled.
+        """Fetch and load the weights, unless they are loaded. Takes up to minutes, and goes on if it is cancelled.
 
-        `token` is the Hub's, for weights that want one. Raises ModelFailure (rejected), with a sentence.
+        `token` is a Hub token, for weights that require one. Raises ModelFailure (REJECTED).
         """
         if spec.model not in self._loaded:
             await asyncio.get_running_loop().run_in_executor(self._worker, self._load, spec, token)
 
     def model(self, spec: ModelSpec) -> "HubModel":
-        """A loaded model. Raises KeyError for one that is not."""
+        """Return a loaded model. Raises KeyError if it is not loaded."""
         return HubModel(self, spec, self._loaded[spec.model])
 
-    def give_up(self, ticket: Ticket) -> None:
-        """Leave the line. The thread may be a token behind; the next call then waits for it."""
-        self.line.leave(ticket)
+    def release(self, ticket: Ticket) -> None:
+        """Give up a ticket. The thread may be a token behind; the next call then waits for it."""
+        self.queue.leave(ticket)
 
     def close(self) -> None:
-        """End what is being written; the thread stops at its next token."""
-        for call in tuple(self._calls):
-            call.stop = True
+        """Stop every reply that is being generated; the thread stops at its next token."""
+        for generation in tuple(self._generations):
+            generation.stop = True
         self._worker.shutdown(wait=False, cancel_futures=True)
 
-    def submit(self, loaded: _Loaded, spec: ModelSpec, given: Mapping[str, Any], call: _Call) -> None:
-        """Let the thread write one reply into `call`."""
-        self._calls.add(call)
+    def submit(
+        self, loaded: _LoadedModel, spec: ModelSpec, arguments: Mapping[str, Any], generation: _Generation
+    ) -> None:
+        """Have the thread generate one reply into `generation`."""
+        self._generations.add(generation)
         try:
-            self._worker.submit(self._work, loaded, spec, given, call)
+            self._worker.submit(self._work, loaded, spec, arguments, generation)
         except RuntimeError:  # closed since
-            self._calls.discard(call)
-            raise _stopped(spec) from None
+            self._generations.discard(generation)
+            raise _generation_failed(spec) from None
 
-    def _work(self, loaded: _Loaded, spec: ModelSpec, given: Mapping[str, Any], call: _Call) -> None:
+    def _work(
+        self, loaded: _LoadedModel, spec: ModelSpec, arguments: Mapping[str, Any], generation: _Generation
+    ) -> None:
         try:
-            if not call.stop:
-                call.hand_over(_write(loaded, spec, given, call))
+            if not generation.stop:
+                generation.put(_generate(loaded, spec, arguments, generation))
         except ModelFailure as failure:
-            call.hand_over(failure)
+            generation.put(failure)
         except WRITING_ERRORS as error:  # its text can quote the prompt
             log.warning("weights of %s: %s", spec.id, type(error).__name__)
-            call.hand_over(_stopped(spec))
+            generation.put(_generation_failed(spec))
         finally:
-            self._calls.discard(call)
+            self._generations.discard(generation)
 
     def _load(self, spec: ModelSpec, token: str | None) -> None:
         if spec.model in self._loaded:
@@ -142,9 +146,9 @@ class HubEngine:
             raise unloadable(
                 spec, 'It has no chat template, so it is none to talk to; its "Instruct" or "Chat" version may be one.'
             )
-        marks = tuple(token.content for token in tokenizer.added_tokens_decoder.values() if token.special)
-        room = getattr(model.config.get_text_config(), "max_position_embeddings", None) or spec.context_tokens
-        self._loaded[spec.model] = _Loaded(tokenizer, model.eval(), marks, room)
+        special_tokens = tuple(token.content for token in tokenizer.added_tokens_decoder.values() if token.special)
+        context_tokens = getattr(model.config.get_text_config(), "max_position_embeddings", None) or spec.context_tokens
+        self._loaded[spec.model] = _LoadedModel(tokenizer, model.eval(), special_tokens, context_tokens)
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,12 +157,12 @@ class HubModel:
 
     engine: HubEngine
     spec: ModelSpec
-    loaded: _Loaded
+    loaded: _LoadedModel
 
     @property
-    def marks(self) -> tuple[str, ...]:
-        """The model's own marks of who speaks."""
-        return self.loaded.marks
+    def special_tokens(self) -> tuple[str, ...]:
+        """The tokenizer's special tokens."""
+        return self.loaded.special_tokens
 
     async def stream(
         self,
@@ -170,67 +174,69 @@ class HubModel:
         seed: int | None = None,
         ticket: Ticket | None = None,
     ) -> AsyncGenerator[Delta | Done, None]:
-        """Answer OpenAI-shaped messages: Delta+, then Done. Waits in the line unless it is given an admitted ticket.
+        """Answer OpenAI-shaped messages: yield Delta+, then Done. Waits in the queue unless given an admitted ticket.
 
-        Closing the generator stops the thread at its next token. Raises ModelFailure: REJECTED for a prompt that is
-        longer than the model can read, SERVER_ERROR or CUT when the arithmetic fails.
+        Closing the generator stops the thread at its next token. Raises ModelFailure: REJECTED for a prompt longer than
+        the model's context window, SERVER_ERROR or CUT if generating fails.
         """
-        line = self.engine.line
-        ticket = ticket or line.join()
-        call, begun = _Call(), False
-        given = {
+        queue = self.engine.queue
+        ticket = ticket or queue.join()
+        generation, begun = _Generation(), False
+        arguments = {
             "messages": list(messages),
             "max_tokens": max_tokens,
             "temperature": temperature,
-            "sampling": {name: int(value) if name in WHOLE else value for name, value in (sampling or {}).items()},
+            "sampling": {
+                name: int(value) if name in INTEGER_SAMPLING else value for name, value in (sampling or {}).items()
+            },
             "seed": seed,
         }
         try:
-            async for _ in line.places(ticket):
+            async for _ in queue.positions(ticket):
                 pass
-            self.engine.submit(self.loaded, self.spec, given, call)
-            while not isinstance(item := await call.items.get(), ModelFailure):
+            self.engine.submit(self.loaded, self.spec, arguments, generation)
+            while not isinstance(item := await generation.items.get(), ModelFailure):
                 yield item
                 begun = True
                 if isinstance(item, Done):
                     return
             raise ModelFailure(FailureKind.CUT, item.sentence) if begun else item
         finally:
-            call.stop = True
-            line.leave(ticket)
+            generation.stop = True
+            queue.leave(ticket)
 
 
-def _write(loaded: _Loaded, spec: ModelSpec, given: Mapping[str, Any], call: _Call) -> Done:
-    """One reply, in the worker thread."""
+def _generate(loaded: _LoadedModel, spec: ModelSpec, arguments: Mapping[str, Any], generation: _Generation) -> Done:
+    """Generate one reply, in the worker thread."""
     import torch
     from transformers import StoppingCriteriaList, TextStreamer
 
     tokenizer, model = loaded.tokenizer, loaded.model
-    prompt = _encoded(tokenizer, given["messages"]).to(model.device)
+    prompt = _tokenise(tokenizer, arguments["messages"]).to(model.device)
     read = prompt["input_ids"].shape[1]
-    most = min(given["max_tokens"], loaded.room - read)
+    most = min(arguments["max_tokens"], loaded.context_tokens - read)
     if most < 1:
         raise ModelFailure(
             FailureKind.REJECTED,
-            f'This conversation is longer than "{spec.label}" can read ({loaded.room} tokens). Start a new chat, or '
-            "choose a model with more room.",
+            f'This conversation is longer than "{spec.label}" can read ({loaded.context_tokens} tokens). Start a new '
+            "chat, or choose a model with more room.",
         )
     streamer = TextStreamer(tokenizer, skip_prompt=True, skip_special_tokens=True)
-    streamer.on_finalized_text = lambda text, stream_end=False: call.hand_over(Delta(text)) if text else None
+    streamer.on_finalized_text = lambda text, stream_end=False: generation.put(Delta(text)) if text else None
 
     def stopped(tokens: Any, scores: Any, **_: Any) -> Any:
-        return torch.full((tokens.shape[0],), call.stop, dtype=torch.bool, device=tokens.device)
+        return torch.full((tokens.shape[0],), generation.stop, dtype=torch.bool, device=tokens.device)
 
-    if given["seed"] is not None:
-        torch.manual_seed(given["seed"])
-    warm = given["temperature"] > 0
-    heat = {"temperature": given["temperature"], **given["sampling"]} if warm else {}
+    if arguments["seed"] is not None:
+        torch.manual_seed(arguments["seed"])
+    samples = arguments["temperature"] > 0
+    parameters = {"temperature": arguments["temperature"], **arguments["sampling"]} if samples else {}
     with torch.inference_mode():
         whole = model.generate(
             **prompt,
             max_new_tokens=most,
-            do_sample=warm,
-            **heat,
+            do_sample=samples,
+            **parameters,
             pad_token_id=tokenizer.pad_token_id if tokenizer.pad_token_id is not None else tokenizer.eos_token_id,
             streamer=streamer,
             stopping_criteria=StoppingCriteriaList([stopped]),
@@ -241,8 +247,8 @@ def _write(loaded: _Loaded, spec: ModelSpec, given: Mapping[str, Any], call: _Ca
     return Done("stop" if ended or written < most else "length", read, written)
 
 
-def _encoded(tokenizer: Any, messages: list[dict[str, Any]]) -> Any:
-    """The prompt in the model's own template. Some know no system message: it then begins the first of the person."""
+def _tokenise(tokenizer: Any, messages: list[dict[str, Any]]) -> Any:
+    """Return the prompt in the model's chat template. Where that has no system message, it begins the first message."""
     how = {"add_generation_prompt": True, "return_tensors": "pt", "return_dict": True}
     try:
         return tokenizer.apply_chat_template(messages, **how)
@@ -254,7 +260,7 @@ def _encoded(tokenizer: Any, messages: list[dict[str, Any]]) -> Any:
         return tokenizer.apply_chat_template([first, *rest], **how)
 
 
-def _stopped(spec: ModelSpec) -> ModelFailure:
+def _generation_failed(spec: ModelSpec) -> ModelFailure:
     return ModelFailure(
         FailureKind.SERVER_ERROR,
         f'"{spec.label}" stopped, perhaps for want of memory. Send the message again, or choose a smaller model.',

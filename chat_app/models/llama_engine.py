@@ -1,9 +1,9 @@
 """llama.cpp in this process: one engine for every chat, on one thread, answering a few calls at once.
 
-One thread, because two collapse as soon as anything else is busy, and of low priority: a page, a score or /health is a
-matter of milliseconds and must not wait for a token, while nobody notices a token that waited for them. Four slots of
-2,048 tokens, because a token of context costs 23 kB (30 layers x 3 heads x 64 numbers x key and value x 2 bytes)
-whether it is used or not.
+One thread, because two collapse as soon as anything else is busy, and of low priority: a page, a score or /health takes
+milliseconds and must not wait for a token, while nobody notices a token that waited for them. Four slots of 2,048
+tokens, because a token of context costs 23 kB (30 layers x 3 heads x 64 numbers x key and value x 2 bytes) whether it
+is used or not.
 """
 
 import asyncio
@@ -17,25 +17,25 @@ from pathlib import Path
 from typing import Any
 
 from heard.chat_app.models.records import Delta, FailureKind, ModelFailure
-from heard.chat_app.models.thread_priority import with_low_threads
-from heard.chat_app.models.waiting_queue import Ticket, WaitingLine
+from heard.chat_app.models.thread_priority import with_low_priority_threads
+from heard.chat_app.models.waiting_queue import Ticket, WaitingQueue
 
 log = logging.getLogger(__name__)
 
 SLOTS = 4
 CONTEXT_TOKENS = 2048
-"""Of one slot: prompt and reply together."""
+"""Context window of one slot: prompt and reply together."""
 BATCH_TOKENS = 64
-"""Read at once. Small, so that a long prompt does not hold up the replies that are streaming beside it, and so that a
-Stop while a prompt is read works within one such step; this model reads no faster in larger steps."""
+"""Prompt tokens that are read at once. Small, so that a long prompt does not hold up other replies that are streaming,
+and so that Stop works within one such batch; this model reads no faster in larger ones."""
 PROMPT_CACHE_MB = 64
-"""Memory for conversations that lost their slot to another chat, so that their next turn need not be read again."""
+"""Memory for conversations that lost their slot to another chat, so that their next prompt need not be read again."""
 
-MARKS = ("<|im_start|>", "<|im_end|>", "<|endoftext|>")
-"""How the embedded model is told who speaks."""
+SPECIAL_TOKENS = ("<|im_start|>", "<|im_end|>", "<|endoftext|>")
+"""Special tokens of the embedded model's chat template."""
 
 NATIVE_ERRORS = (RuntimeError, ValueError, TypeError, IndexError, ArithmeticError, OSError, MemoryError)
-"""What Cython makes of the exceptions of llama.cpp."""
+"""Exceptions that Cython makes of those of llama.cpp."""
 
 STOPPED = "The embedded model stopped in the middle of this reply. Send the message again: it starts anew by itself."
 NOT_STARTED = "The embedded model stopped before it could answer. Send the message again: it starts anew by itself."
@@ -43,16 +43,16 @@ NOT_STARTED = "The embedded model stopped before it could answer. Send the messa
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """Last item of a whole reply."""
+    """Last item of a complete reply."""
 
     finish_reason: str
-    """"stop", or "length" when it reached its bound."""
+    """"stop", or "length" if it reached the token limit."""
     prompt_tokens: int | None
     completion_tokens: int | None
 
 
-class _Call:
-    """A reply in the making: filled by a worker thread, read by the event loop."""
+class _Generation:
+    """A reply that is being generated: filled by a worker thread, read by the event loop."""
 
     def __init__(self) -> None:
         self.loop = asyncio.get_running_loop()
@@ -62,8 +62,8 @@ class _Call:
         self.finish_reason: str | None = None
         self.usage: Mapping[str, int] = {}
 
-    def take(self, received: Any) -> bool:
-        """llama.cpp's callback, from a worker thread; True tells it to stop. It must not raise."""
+    def on_chunk(self, received: Any) -> bool:
+        """Callback of llama.cpp, from a worker thread. Returns True to stop it; must not raise."""
         for chunk in received if isinstance(received, list) else [received]:
             if not isinstance(chunk, Mapping):
                 continue
@@ -74,45 +74,45 @@ class _Call:
                 self.finish_reason = choice.get("finish_reason") or self.finish_reason
                 text = (choice.get("delta") or {}).get("content")
                 if text:
-                    self.hand_over(Delta(text))
+                    self.put(Delta(text))
         return self.stop
 
-    def hand_over(self, item: Delta | None) -> None:
-        """Give an item to the event loop; None is the end."""
+    def put(self, item: Delta | None) -> None:
+        """Pass an item to the event loop; None is the end."""
         try:
             self.loop.call_soon_threadsafe(self.items.put_nowait, item)
         except RuntimeError:  # the loop is closed, so nobody reads on
             self.stop = True
 
 
-class _Running:
-    """A started engine with its workers."""
+class _RunningServer:
+    """A started server with its worker threads."""
 
     def __init__(self, server: Any, slots: int) -> None:
         self.server = server
         self.workers = concurrent.futures.ThreadPoolExecutor(slots, thread_name_prefix="engine")
-        self.calls: set[_Call] = set()
+        self.generations: set[_Generation] = set()
 
 
 class Engine:
-    """The embedded engine. Cheap to make; the model is loaded by `start`, or by the first call.
+    """The embedded engine. The model is loaded by `start`, or by the first call.
 
-    Calls are served in order, `SLOTS` at a time. After `close`, or when the engine died, the next call starts it anew.
+    Calls are served in order, `slots` at a time. After `close`, or if the engine died, the next call starts it again.
     """
 
     def __init__(self, model: Path, *, slots: int = SLOTS, context_tokens: int = CONTEXT_TOKENS) -> None:
         self.model = model
         self.context_tokens = context_tokens
-        self.line = WaitingLine(slots)
+        self.queue = WaitingQueue(slots)
         self.api_key = secrets.token_hex(16)
-        """Asked for by `base_url`, so that no other program or web page on this machine can use the engine."""
+        """Required at `base_url`, so that no other program or web page on this machine can use the engine."""
         self._starting = threading.Lock()
-        self._running: _Running | None = None
+        self._running: _RunningServer | None = None
 
     @property
-    def marks(self) -> tuple[str, ...]:
-        """The model's own marks of who speaks."""
-        return MARKS
+    def special_tokens(self) -> tuple[str, ...]:
+        """The special tokens of the model's chat template."""
+        return SPECIAL_TOKENS
 
     @property
     def started(self) -> bool:
@@ -121,35 +121,36 @@ class Engine:
 
     @property
     def base_url(self) -> str:
-        """Where the started engine speaks the OpenAI protocol, on loopback and with `api_key`."""
+        """URL at which the started engine speaks OpenAI's protocol, on loopback, with `api_key`. Raises RuntimeError
+        before it has started."""
         running = self._running
         if running is None:
             raise RuntimeError("start the engine before asking for its address")
         return f"{running.server.listening_address}/v1"
 
     async def start(self) -> None:
-        """Load the model and warm it up, off the event loop; does nothing when it runs.
+        """Load the model and warm it up, off the event loop; does nothing if it is running.
 
-        xllamacpp's loader keeps the interpreter to itself, so everything else pauses for the 0.3 s that it takes; the
+        xllamacpp's loader holds the interpreter's lock, so everything else pauses for the 0.3 s that it takes; the
         warm-up after it does not.
 
-        Raises ModelFailure (unreachable) with a sentence when this machine has no engine or the file cannot be loaded.
+        Raises ModelFailure (UNREACHABLE) if this machine has no engine or the file cannot be loaded.
         """
         if self._running is None:
             await asyncio.to_thread(self._start)
 
-    def start_now(self) -> None:
-        """`start` for a worker thread, which it blocks."""
+    def start_sync(self) -> None:
+        """Like `start`, but blocking, for a worker thread."""
         if self._running is None:
             self._start()
 
     def close(self) -> None:
-        """End the engine; replies in the making end as cut. Blocks for one step of the model, a second at most."""
+        """Stop the engine and cut its replies. Blocks for one step of the model, at most a second."""
         with self._starting:
             running, self._running = self._running, None
         if running is not None:
-            for call in tuple(running.calls):
-                call.stop = True
+            for generation in tuple(running.generations):
+                generation.stop = True
             # llama.cpp may only be torn down when no worker is inside it
             running.workers.shutdown(wait=True)
 
@@ -163,13 +164,13 @@ class Engine:
         seed: int | None = None,
         ticket: Ticket | None = None,
     ) -> AsyncGenerator[Delta | Done, None]:
-        """Answer OpenAI-shaped messages: Delta+, then Done. Waits in the line unless it is given an admitted ticket.
+        """Answer OpenAI-shaped messages: yield Delta+, then Done. Waits in the queue unless given an admitted ticket.
 
         Closing the generator stops the worker at its next step and frees its slot. Raises ModelFailure: REJECTED for a
-        prompt longer than the context, UNREACHABLE when the engine cannot start, CUT when it dies in the middle.
+        prompt longer than the context window, UNREACHABLE if the engine cannot start, CUT if it dies in the middle.
         """
-        ticket = ticket or self.line.join()
-        call = _Call()
+        ticket = ticket or self.queue.join()
+        generation = _Generation()
         body: dict[str, Any] = {
             "messages": list(messages),
             "max_tokens": max_tokens,
@@ -183,36 +184,38 @@ class Engine:
             body["seed"] = seed
         begun = False
         try:
-            async for _ in self.line.places(ticket):
+            async for _ in self.queue.positions(ticket):
                 pass
             running = self._running
             if running is None:
                 running = await asyncio.to_thread(self._start)
-            self._submit(running, body, call, ticket)
-            while (item := await call.items.get()) is not None:
+            self._submit(running, body, generation, ticket)
+            while (item := await generation.items.get()) is not None:
                 begun = True
                 yield item
-            yield self._ending(call, begun)
+            yield self._finish(generation, begun)
         finally:
-            call.stop = True
-            self.give_up(ticket)
+            generation.stop = True
+            self.release(ticket)
 
-    def give_up(self, ticket: Ticket) -> None:
-        """Leave the line, unless a worker holds the slot: then it leaves as soon as it has stopped."""
+    def release(self, ticket: Ticket) -> None:
+        """Give up a ticket; if a worker uses its slot, the worker does so when it has stopped."""
         if not ticket.in_use:
-            self.line.leave(ticket)
+            self.queue.leave(ticket)
 
-    def _ending(self, call: _Call, begun: bool) -> Done:
-        if call.error is not None:
-            raise self._refusal(call.error, begun)
-        if call.finish_reason is None:
+    def _finish(self, generation: _Generation, begun: bool) -> Done:
+        if generation.error is not None:
+            raise self._failure_of(generation.error, begun)
+        if generation.finish_reason is None:
             if not begun:
                 raise ModelFailure(FailureKind.UNREACHABLE, NOT_STARTED)
             raise ModelFailure(FailureKind.CUT, STOPPED)
-        return Done(call.finish_reason, call.usage.get("prompt_tokens"), call.usage.get("completion_tokens"))
+        return Done(
+            generation.finish_reason, generation.usage.get("prompt_tokens"), generation.usage.get("completion_tokens")
+        )
 
-    def _refusal(self, error: Mapping[str, Any], begun: bool) -> ModelFailure:
-        """The sentence for an error of llama.cpp, whose own text is left out because it can quote the prompt."""
+    def _failure_of(self, error: Mapping[str, Any], begun: bool) -> ModelFailure:
+        """Return the failure for an error of llama.cpp, whose own text is left out because it can quote the prompt."""
         if error.get("type") == "exceed_context_size_error":
             return ModelFailure(
                 FailureKind.REJECTED,
@@ -226,31 +229,31 @@ class Engine:
             return ModelFailure(FailureKind.REJECTED, "The embedded model cannot read this message. Word it anew.")
         return ModelFailure(FailureKind.SERVER_ERROR, NOT_STARTED)
 
-    def _submit(self, running: _Running, body: dict[str, Any], call: _Call, ticket: Ticket) -> None:
-        running.calls.add(call)
+    def _submit(self, running: _RunningServer, body: dict[str, Any], generation: _Generation, ticket: Ticket) -> None:
+        running.generations.add(generation)
         try:
-            running.workers.submit(self._work, running, body, call, ticket)
+            running.workers.submit(self._work, running, body, generation, ticket)
         except RuntimeError:  # closed since; the caller may try again
-            running.calls.discard(call)
+            running.generations.discard(generation)
             raise ModelFailure(FailureKind.UNREACHABLE, NOT_STARTED) from None
         ticket.in_use = True
 
-    def _work(self, running: _Running, body: dict[str, Any], call: _Call, ticket: Ticket) -> None:
+    def _work(self, running: _RunningServer, body: dict[str, Any], generation: _Generation, ticket: Ticket) -> None:
         """Run one call to its end, in a worker thread."""
         try:
-            if not call.stop:
-                running.server.handle_chat_completions(body, call.take)
+            if not generation.stop:
+                running.server.handle_chat_completions(body, generation.on_chunk)
         except NATIVE_ERRORS as error:  # the reply ends as broken, by the missing finish reason
             log.warning("embedded model: %s", type(error).__name__)
         finally:
-            running.calls.discard(call)
-            self.line.leave(ticket)
-            call.hand_over(None)
+            running.generations.discard(generation)
+            self.queue.leave(ticket)
+            generation.put(None)
 
-    def _start(self) -> _Running:
+    def _start(self) -> _RunningServer:
         with self._starting:
             if self._running is None:
-                self._running = _Running(self._load(), self.line.slots)
+                self._running = _RunningServer(self._load(), self.queue.slots)
             return self._running
 
     def _load(self) -> Any:
@@ -267,7 +270,7 @@ class Engine:
                 FailureKind.UNREACHABLE, "The embedded model's file is missing. Run `heard models fetch` to fetch it."
             )
         try:
-            server = with_low_threads(lambda: xllamacpp.Server(self._params(xllamacpp)))
+            server = with_low_priority_threads(lambda: xllamacpp.Server(self._params(xllamacpp)))
             # The first call of all compiles the chat template and touches the memory, so that a person's needn't.
             hello = {"messages": [{"role": "user", "content": "Hello"}], "max_tokens": 1}
             server.handle_chat_completions(hello, lambda _: False)
@@ -283,8 +286,8 @@ class Engine:
         params = xllamacpp.CommonParams()
         params.model.path = str(self.model)
         params.model_alias = {self.model.stem}  # else its answers name a path of this machine
-        params.n_parallel = self.line.slots
-        params.n_ctx = self.line.slots * self.context_tokens
+        params.n_parallel = self.queue.slots
+        params.n_ctx = self.queue.slots * self.context_tokens
         params.n_batch = params.n_ubatch = BATCH_TOKENS
         params.cpuparams.n_threads = params.cpuparams_batch.n_threads = 1
         params.cache_ram_mib = PROMPT_CACHE_MB

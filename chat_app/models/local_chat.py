@@ -1,4 +1,4 @@
-"""A model that runs in this process as a LangChain chat model: the embedded engine, or weights of the Hub."""
+"""A LangChain chat model over a model in this process: the embedded engine, or weights of the Hub."""
 
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
@@ -22,12 +22,11 @@ __all__ = ["EmbeddedChat", "Engine"]
 
 @runtime_checkable
 class LocalModel(Protocol):
-    """What `Engine` and `HubModel` have in common."""
+    """The interface that `Engine` and `HubModel` share."""
 
     @property
-    def marks(self) -> tuple[str, ...]:
-        """The model's own marks of who speaks. Typed by a person they would end the message and begin one of the
-        system."""
+    def special_tokens(self) -> tuple[str, ...]:
+        """Special tokens of the chat template. Typed by a person they would end the message and begin a system one."""
 
     def stream(
         self,
@@ -39,11 +38,11 @@ class LocalModel(Protocol):
         seed: int | None = None,
         ticket: Ticket | None = None,
     ) -> AsyncGenerator[Delta | Done, None]:
-        """Delta+, then Done; as `Engine.stream`."""
+        """Yield Delta+, then Done, like `Engine.stream`."""
 
 
 class EmbeddedChat(BaseChatModel):
-    """Chat model over `Engine`. Raises ModelFailure as `Engine.stream` does; the last chunk has the token counts."""
+    """Chat model over a LocalModel. Raises ModelFailure like `Engine.stream`; the last chunk has the token counts."""
 
     model_config = ConfigDict(arbitrary_types_allowed=True)
 
@@ -51,10 +50,10 @@ class EmbeddedChat(BaseChatModel):
     max_tokens: int = 640
     temperature: float = 0.7
     sampling: Mapping[str, float] = {}
-    """Further parameters by llama.cpp's names."""
+    """Further sampling parameters by the engine's own names."""
     seed: int | None = None
     ticket: Ticket | None = None
-    """A slot that the caller has already waited for; without one, each call waits in the line by itself."""
+    """A slot that the caller has already waited for; without one, each call waits in the queue by itself."""
 
     @property
     def _llm_type(self) -> str:
@@ -70,7 +69,7 @@ class EmbeddedChat(BaseChatModel):
         wire = convert_to_openai_messages(messages)
         assert isinstance(wire, list)
         for message in wire:
-            message["content"] = without_marks(str(message["content"]), self.engine.marks)
+            message["content"] = without_special_tokens(str(message["content"]), self.engine.special_tokens)
         items = self.engine.stream(
             wire,
             max_tokens=self.max_tokens,
@@ -124,8 +123,8 @@ def _last_chunk(done: Done) -> ChatGenerationChunk:
     return ChatGenerationChunk(message=message)
 
 
-def without_marks(text: str, marks: tuple[str, ...]) -> str:
-    """A person's or a model's words as the engine gets them: none of its own `marks` of who speaks in them."""
-    for mark in marks:
-        text = text.replace(mark, mark.replace("|", " ") if "|" in mark else " ".join(mark))
+def without_special_tokens(text: str, special_tokens: tuple[str, ...]) -> str:
+    """Return `text` with every special token in it broken apart, so that the engine reads it as ordinary words."""
+    for token in special_tokens:
+        text = text.replace(token, token.replace("|", " ") if "|" in token else " ".join(token))
     return text

@@ -1,4 +1,4 @@
-"""What a provider of models declares about itself. Each is one file of `providers/`."""
+"""The declaration of a model provider. Each is one file of `providers/`."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
     from heard.chat_app.models.waiting_queue import Ticket
 
 NO_KEY = "none"
-"""Given where an entry names no key: without one, a client would send a vendor's key to whatever server this is."""
+"""The key of an entry that names none: without any, a client library would send a vendor's key to this server."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Call:
-    """Everything that one call to a model needs."""
+    """The arguments of one call to a model."""
 
     spec: ModelSpec
     key: str = field(repr=False)
@@ -28,51 +28,51 @@ class Call:
     max_tokens: int
     connections: "Connections"
     longest_gap: float
-    """Seconds that no chunk may take, under any of our limits."""
+    """Longest pause in seconds before a chunk; above all of our own limits."""
     engine: "Engine | None" = None
     hub: "HubEngine | None" = None
     ticket: "Ticket | None" = None
-    """The slot of either engine, if one was waited for."""
+    """The slot of the engine, if one was waited for."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Provider:
-    """What one file of `providers/` declares as its `PROVIDER`."""
+    """The `PROVIDER` that a file of `providers/` declares."""
 
     name: str
-    """As models.toml has it."""
+    """Its name in models.toml."""
     chat: "Callable[[Call], BaseChatModel]"
-    """Makes the chat model for one call."""
+    """Returns the LangChain chat model for one call."""
     module: str
-    """What has to be imported before a call: a client library, or our own code."""
-    beside: tuple[str, ...] = ()
-    """Further modules that must be there."""
+    """The module that a call needs: a client library, or our own code."""
+    extra_modules: tuple[str, ...] = ()
+    """Further modules that must be installed."""
     extra: str | None = None
-    """The extra of heard that brings the module, as in `pip install "heard[anthropic]"`; None if it is always there."""
+    """The extra of heard that installs the module, as in `pip install "heard[anthropic]"`; None if none is needed."""
     errors: tuple[str, ...] = ()
-    """The module's own exceptions, each "module:Class"."""
+    """The module's own exceptions, each as "module:Class"."""
     protocol: str = ""
-    """As a sentence names it."""
+    """Name of its protocol in a sentence."""
     url: str | None = None
-    """Where an entry without `base_url` goes; None where there is no such place."""
+    """Default `base_url`; None where an entry must give one, or has none."""
     local: Literal["engine", "hub"] | None = None
-    """Which engine of this process the model runs on; None where it runs somewhere else."""
+    """The engine in this process that runs the model; None for a model on a server, and for echo."""
     served: bool = True
-    """Whether the model is on a server, so that base_url has a meaning."""
+    """Whether the model is on a server, so that an entry may have `base_url`."""
     named: bool = True
-    """Whether there is more than one, so that model and key_env have a meaning."""
+    """Whether there is more than one model, so that an entry may have `model` and `key_env`."""
     example: str = "the server's own name for the model"
-    """What model is, as a sentence names it."""
+    """What `model` is, in a sentence."""
     own_path: tuple[str, ...] = ()
-    """Ends of an address that the client adds by itself, and which are taken off a `base_url`."""
+    """Path endings that the client adds by itself; they are removed from a `base_url`."""
     key_wanted: str | None = None
-    """The usual name for the key's variable, where the vendor's own server takes nobody without one."""
+    """Usual name of the key's environment variable, if the vendor's own server requires a key."""
     seed: bool = True
-    """Whether the protocol knows a seed."""
+    """Whether an entry may have a seed."""
     hottest: int = 2
-    """Largest temperature."""
+    """Highest temperature."""
     most_context: int = 10_000_000
-    """Largest `context_tokens` that an entry may name."""
+    """Highest `context_tokens` of an entry."""
     sampling: tuple[str, ...] = (
         "top_p",
         "top_k",
@@ -84,6 +84,6 @@ class Provider:
         "frequency_penalty",
         "presence_penalty",
     )
-    """Further parameters that a server may know; an unknown one is a misspelling that it would ignore."""
-    adds_counts: bool = False
-    """Whether the chunks' token counts are parts of a sum; else the last one is whole."""
+    """Sampling parameters that a server may know. Others are refused, as a server would ignore a misspelt one."""
+    usage_adds_up: bool = False
+    """Whether the token counts of the chunks have to be added up; else the last one is the total."""

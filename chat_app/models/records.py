@@ -1,4 +1,4 @@
-"""Typed records of a model call: what is called, what comes back, and how a call fails."""
+"""Records of a model call: the model, the items of its stream, and the failure of a call."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -34,7 +34,7 @@ class ModelSpec:
 
 
 class FailureKind(StrEnum):
-    """Why a model gave no (whole) reply."""
+    """Why a model gave no reply, or no complete one. The values are stored by `heard compare`."""
 
     UNREACHABLE = "unreachable"
     NOT_INSTALLED = "not_installed"
@@ -46,14 +46,14 @@ class FailureKind(StrEnum):
     """5xx."""
     REJECTED = "rejected"
     """4xx other than a key or 429."""
-    RESTING = "resting"
-    """Not asked at all: its server has failed so often in a row."""
+    COOLING_DOWN = "resting"
+    """Not called: its server has failed too often in a row."""
     SILENT = "silent"
     """No first token within the limit."""
     CUT = "cut"
     """The stream ended, stalled or died in the middle."""
     EMPTY = "empty"
-    """A whole stream without one visible character."""
+    """The stream was complete and had no visible character."""
 
 
 class ModelFailure(UserError):
@@ -84,12 +84,12 @@ class Waiting:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Last item of a whole stream: token counts as the provider gave them, None where it gave none."""
+    """Last item of a complete stream: the provider's token counts, None where it gave none."""
 
     prompt_tokens: int | None
     completion_tokens: int | None
     cut: bool = False
-    """The reply ended because it had reached its longest length."""
+    """Whether the reply ended because it had reached the token limit."""
 
 
 StreamItem = Delta | Waiting | Usage

@@ -1,4 +1,4 @@
-"""Native threads that stand back: what they work out is wanted, but never before a page or a score."""
+"""Native threads of low priority: their work is wanted, but never before a page or a score."""
 
 import os
 import sys
@@ -9,16 +9,16 @@ from contextlib import suppress
 from typing import TypeVar
 
 NICENESS = 10
-"""Beside a thread of niceness 0 on the same core one of these gets a tenth of it (sched(7))."""
+"""Such a thread gets a tenth of a core that it shares with a thread of niceness 0 (sched(7))."""
 
 Built = TypeVar("Built")
 
 
-def with_low_threads(build: Callable[[], Built]) -> Built:
-    """What `build` makes; the native threads that it starts get NICENESS, which those that they start inherit.
+def with_low_priority_threads(build: Callable[[], Built]) -> Built:
+    """Return what `build` returns; the native threads that it starts get NICENESS, which their own threads inherit.
 
-    The caller's own thread does not: while it builds it may hold the interpreter, and in low priority it would hold up
-    everything else in this process for as long as other programs keep the machine busy.
+    The calling thread keeps its priority: it may hold the interpreter's lock while it builds, and with a low priority
+    it would hold up everything else in this process for as long as other programs keep the machine busy.
     """
     if sys.platform != "linux":  # only there has each thread a niceness; elsewhere this would slow the whole server
         return build()

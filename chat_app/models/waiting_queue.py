@@ -1,4 +1,4 @@
-"""First come, first served, for the engine's few slots; everyone in the line can see their place."""
+"""A first-come, first-served queue for an engine's few slots, in which every caller can see its position."""
 
 import asyncio
 import threading
@@ -7,26 +7,26 @@ from collections.abc import AsyncGenerator
 
 
 class Ticket:
-    """One call's place: in the line, then holding a slot until `WaitingLine.leave`."""
+    """One call in the queue, and then on a slot until `WaitingQueue.leave`."""
 
     def __init__(self) -> None:
         self.loop = asyncio.get_running_loop()
         self.changed = asyncio.Event()
         self.admitted = False
-        """It has a slot."""
+        """Whether it has a slot."""
         self.in_use = False
-        """A worker runs on the slot and will leave for it, so nobody else may."""
+        """Whether a worker runs on the slot. The worker then calls `leave`, and nobody else may."""
         self.left = False
 
 
-class WaitingLine:
-    """`slots` calls at once, the others in order. Thread-safe, because slots are freed from worker threads."""
+class WaitingQueue:
+    """Admits `slots` calls at once, the others in order. Thread-safe, as slots are freed from worker threads."""
 
     def __init__(self, slots: int) -> None:
         self.slots = slots
         self._lock = threading.Lock()
         self._busy = 0
-        self._line: deque[Ticket] = deque()
+        self._tickets: deque[Ticket] = deque()
 
     @property
     def busy(self) -> int:
@@ -35,36 +35,36 @@ class WaitingLine:
 
     @property
     def waiting(self) -> int:
-        """Calls in the line."""
-        return len(self._line)
+        """Number of calls in the queue."""
+        return len(self._tickets)
 
     def join(self) -> Ticket:
-        """Take a free slot, else the last place. Every ticket must be given to `leave` in the end."""
+        """Return a ticket, with a slot if one is free. Every ticket must be passed to `leave` in the end."""
         ticket = Ticket()
         with self._lock:
-            if self._busy < self.slots and not self._line:
+            if self._busy < self.slots and not self._tickets:
                 self._busy += 1
                 ticket.admitted = True
             else:
-                self._line.append(ticket)
+                self._tickets.append(ticket)
         return ticket
 
-    async def places(self, ticket: Ticket) -> AsyncGenerator[int, None]:
-        """The ticket's place (1 = next), now and each time that it changes; ends as soon as it has a slot."""
-        told = 0
+    async def positions(self, ticket: Ticket) -> AsyncGenerator[int, None]:
+        """Yield the ticket's position (1 = next) now and whenever it changes; end as soon as it has a slot."""
+        last_position = 0
         while True:
             with self._lock:
                 if ticket.admitted:
                     return
                 ticket.changed.clear()
-                place = self._line.index(ticket) + 1
-            if place != told:
-                told = place
-                yield place
+                position = self._tickets.index(ticket) + 1
+            if position != last_position:
+                last_position = position
+                yield position
             await ticket.changed.wait()
 
     def leave(self, ticket: Ticket) -> None:
-        """Give up the slot or the place, and let the next one in. A second call does nothing."""
+        """Give up the slot or the place in the queue, and admit the next call. A second call does nothing."""
         with self._lock:
             if ticket.left:
                 return
@@ -72,15 +72,15 @@ class WaitingLine:
             if ticket.admitted:
                 self._busy -= 1
             else:
-                self._line.remove(ticket)
-            while self._line and self._busy < self.slots:
-                following = self._line.popleft()
+                self._tickets.remove(ticket)
+            while self._tickets and self._busy < self.slots:
+                following = self._tickets.popleft()
                 if self._wake(following):
                     following.admitted = True
                     self._busy += 1
                 else:
                     following.left = True  # its event loop is gone, so nobody would ever leave for it
-            for ticket_behind in self._line:
+            for ticket_behind in self._tickets:
                 self._wake(ticket_behind)
 
     @staticmethod

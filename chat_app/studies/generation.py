@@ -19,7 +19,7 @@ from heard.db.study_counts import study_counts
 from heard.db.study_records import AnswerRecord, AnswerStatus, ItemRecord, StudyKind
 from heard.db.study_store import StudyStore
 
-MOST_IN_A_ROW = 5
+MOST_FAILURES_IN_A_ROW = 5
 """Failures of one model after which the rest of its answers are left for the next run: its server is down, say."""
 
 LIVE = "Study {id} is live: its answers are written when people send messages, so there is nothing to do now."
@@ -156,23 +156,25 @@ class _Run:
 
     async def work(self, model: str, queue: list[Task]) -> None:
         """Write the answers of one model, and the failed ones once more."""
-        in_a_row = 0
+        failures_in_a_row = 0
         for again in (False, True):
             left, queue = queue, []
             for place, task in enumerate(left):
-                if in_a_row >= MOST_IN_A_ROW:
+                if failures_in_a_row >= MOST_FAILURES_IN_A_ROW:
                     if not again:
                         self._report.left[model] = len(left) - place
                     return
                 if await self._write(task):
-                    in_a_row = 0
+                    failures_in_a_row = 0
                 else:
-                    in_a_row += 1
+                    failures_in_a_row += 1
                     queue.append(task)
 
     async def _write(self, task: Task) -> bool:
         models = self._services.models
-        await models.rested(models.specs[task.arm.model])  # nobody waits here, and a call that is not made says nothing
+        await models.wait_for_cooldown(
+            models.specs[task.arm.model]
+        )  # a failure of a call that is not made would say nothing
         answer = await write_answer(self._services, self._study, task.arm, task.item.message, (), task.answer)
         saving = asyncio.ensure_future(self._services.studies.save_answer(answer))
         try:

@@ -53,7 +53,7 @@ class Health:
         }
 
     def _resting(self) -> dict[str, str]:
-        names = self._services.models.resting
+        names = self._services.models.cooling_down
         if not names:
             return {}
         # Anybody may look here, and in blind mode the names are what people must not learn.

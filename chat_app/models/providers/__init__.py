@@ -1,6 +1,6 @@
-"""Who serves models: each file here declares one provider as `PROVIDER`, and is found by itself.
+"""Model providers: each file here declares one as `PROVIDER`, and is discovered by itself.
 
-No file here imports a client library at its head: one is loaded only where one of its models is called.
+No file here imports a client library at module level: it is imported only when one of its models is called.
 """
 
 import importlib
@@ -13,15 +13,15 @@ _FOUND: list[Provider] = [
     importlib.import_module(f"{__name__}.{module.name}").PROVIDER for module in pkgutil.iter_modules(__path__)
 ]
 PROVIDERS = {provider.name: provider for provider in _FOUND}
-"""Every provider by the name that models.toml has for it."""
+"""Every provider by its name in models.toml."""
 
 
 def is_installed(name: str) -> bool:
-    """Whether the package of a provider is there. Imports nothing."""
+    """Whether the modules of a provider are installed. Imports none of them."""
     provider = PROVIDERS[name]
-    return all(importlib.util.find_spec(module) is not None for module in (provider.module, *provider.beside))
+    return all(importlib.util.find_spec(module) is not None for module in (provider.module, *provider.extra_modules))
 
 
-def load_client(name: str) -> None:
-    """Import what calls to this provider need. It takes a second or more, so it is done before the first reply."""
+def import_client(name: str) -> None:
+    """Import a provider's client library. Takes a second or more, so it is done before the first reply."""
     importlib.import_module(PROVIDERS[name].module)

@@ -17,20 +17,20 @@ def chat_model(call: Call) -> "BaseChatModel":
     from langchain_google_genai import ChatGoogleGenerativeAI
     from pydantic import SecretStr
 
-    spec, url, kept = call.spec, call.spec.base_url or URL, call.connections.kept
+    spec, url, cache = call.spec, call.spec.base_url or URL, call.connections.cache
     name = ("google", url, spec.model, call.key)
-    if name not in kept:  # making one takes a twentieth of a second
+    if name not in cache:  # making one takes a twentieth of a second
         client, idle_client = call.connections.clients()
-        kept[name] = ChatGoogleGenerativeAI(
+        cache[name] = ChatGoogleGenerativeAI(
             model=spec.model,
             base_url=url,
             api_key=SecretStr(call.key),
             vertexai=False,  # whatever the environment says: that goes by other keys, to another address
             max_retries=1,  # of attempts; 0 would be the library's own number
-            client_args={"verify": call.connections.trust},
+            client_args={"verify": call.connections.ssl_context},
         )
         options = HttpOptions(base_url=url, api_version="v1beta", httpx_client=idle_client, httpx_async_client=client)
-        kept[name].client = genai.Client(vertexai=False, api_key=call.key, http_options=options)
+        cache[name].client = genai.Client(vertexai=False, api_key=call.key, http_options=options)
     sampling: dict[str, Any] = dict(spec.sampling)
     thinking = sampling.pop("thinking_budget", None)
     # What a model thinks counts as output, and would leave a short reply no room.
@@ -38,7 +38,7 @@ def chat_model(call: Call) -> "BaseChatModel":
     values = {"temperature": spec.temperature, "seed": spec.seed, "max_output_tokens": room, **sampling}
     if thinking is not None:
         values["thinking_budget"] = int(thinking)
-    chat: BaseChatModel = kept[name].model_copy(update=values)
+    chat: BaseChatModel = cache[name].model_copy(update=values)
     return chat
 
 
@@ -53,5 +53,5 @@ PROVIDER = Provider(
     own_path=("/v1beta",),
     key_wanted="GEMINI_API_KEY",
     sampling=("top_p", "top_k", "frequency_penalty", "presence_penalty", "thinking_budget"),
-    adds_counts=True,
+    usage_adds_up=True,
 )

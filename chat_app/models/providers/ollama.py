@@ -15,7 +15,7 @@ def chat_model(call: Call) -> "BaseChatModel":
     import httpx
     from langchain_ollama import ChatOllama
 
-    from heard.chat_app.models.connections import CONNECT_SECONDS, receive
+    from heard.chat_app.models.connections import CONNECT_SECONDS, check_response
 
     spec = call.spec
     sampling: dict[str, Any] = dict(spec.sampling)
@@ -35,7 +35,7 @@ def chat_model(call: Call) -> "BaseChatModel":
         client_kwargs={"timeout": httpx.Timeout(None, connect=CONNECT_SECONDS), "follow_redirects": False},
         async_client_kwargs={
             "transport": transport,
-            "event_hooks": {"request": [sign], "response": [receive]},
+            "event_hooks": {"request": [sign], "response": [check_response]},
         },
         sync_client_kwargs={"transport": idle_transport},
         **sampling,

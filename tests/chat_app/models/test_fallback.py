@@ -14,7 +14,7 @@ from heard.chat_app.common.settings import Settings
 from heard.chat_app.conversation.events import BallotReady, Failed, Finished
 from heard.chat_app.conversation.running_turns import TurnView
 from heard.chat_app.conversation.turn import run_turn
-from heard.chat_app.models.circuit_breaker import MOST_IN_A_ROW
+from heard.chat_app.models.circuit_breaker import FAILURE_THRESHOLD
 from heard.chat_app.models.downloads import Weights
 from heard.chat_app.page.wording import ASKING_ANOTHER, OTHER_MODEL, reply_text
 from heard.chat_app.startup import open_services
@@ -112,10 +112,10 @@ async def test_when_all_fail_the_last_one_says_why(pair: Pair) -> None:
     assert pair.rows(STORED)[0][:4] == ("third", "scripted", "", "broken")
 
 
-async def test_a_model_whose_server_rests_is_not_waited_for(pair: Pair) -> None:
+async def test_a_model_whose_server_cools_down_is_not_waited_for(pair: Pair) -> None:
     spec = pair.services.models.specs["scripted"]
     pair.server.scripts = (garbage(),)  # counts, and is not tried again
-    for _ in range(MOST_IN_A_ROW):
+    for _ in range(FAILURE_THRESHOLD):
         assert (await ask(pair.services.models, spec))[2] is not None
     asked = len(pair.server.requests)
     assert isinstance((await pair.run(pair.request()))[-1], Finished)

@@ -17,7 +17,7 @@ from heard.chat_app.models.downloads import ensure_weights
 from heard.chat_app.models.llama_engine import SLOTS, Done
 from heard.chat_app.models.local_chat import EmbeddedChat, Engine
 from heard.chat_app.models.records import Delta, FailureKind, ModelFailure, ModelSpec, Usage, Waiting
-from heard.chat_app.models.waiting_queue import WaitingLine
+from heard.chat_app.models.waiting_queue import WaitingQueue
 from heard.prompts.records import Prompt, PromptMessage
 
 LONG = Prompt((PromptMessage("user", "Tell me a long story about a lighthouse."),), max_tokens=48)
@@ -46,7 +46,7 @@ def spec(models: Models) -> ModelSpec:
 async def quiet(engine: Engine, seconds: float = 20) -> float:
     """Wait until no slot is in use; the seconds that it took."""
     began = time.monotonic()
-    while engine.line.busy or engine.line.waiting:
+    while engine.queue.busy or engine.queue.waiting:
         assert time.monotonic() - began < seconds, "a slot was never freed"
         await asyncio.sleep(0.002)
     return time.monotonic() - began
@@ -114,7 +114,7 @@ async def test_no_more_than_the_slots_run_at_once(models: Models, spec: ModelSpe
     async def watch() -> None:
         nonlocal most
         while True:
-            most = max(most, engine.line.busy)
+            most = max(most, engine.queue.busy)
             await asyncio.sleep(0.005)
 
     watching = asyncio.create_task(watch())
@@ -126,7 +126,7 @@ async def test_no_more_than_the_slots_run_at_once(models: Models, spec: ModelSpe
 async def test_stop_returns_at_once_and_frees_the_slot(models: Models, spec: ModelSpec, engine: Engine) -> None:
     async with aclosing(models.stream(spec, LONG)) as stream:
         assert isinstance(await anext(stream), Delta)
-        assert engine.line.busy == 1
+        assert engine.queue.busy == 1
         began = time.monotonic()
     assert time.monotonic() - began < 0.2
     assert await quiet(engine) < 2  # one step of the model, on a machine with other work
@@ -137,7 +137,7 @@ async def test_stop_works_while_a_long_prompt_is_read(engine: Engine, models: Mo
     prompt = Prompt((PromptMessage("user", "The sea was calm and grey. " * 190),), 5)
     task = asyncio.create_task(whole(models, spec, prompt))
     await asyncio.sleep(0.3)
-    assert engine.line.busy == 1
+    assert engine.queue.busy == 1
     began = time.process_time()
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
@@ -156,7 +156,7 @@ async def test_a_waiting_call_that_is_stopped_leaves_the_line(models: Models, sp
     await first.aclose()
     assert await asyncio.wait_for(anext(second), 5) == Waiting(1)
     await second.aclose()
-    assert engine.line.waiting == 0
+    assert engine.queue.waiting == 0
     for task in running:
         task.cancel()
     await asyncio.gather(*running, return_exceptions=True)
@@ -179,7 +179,7 @@ async def test_an_engine_that_dies_cuts_the_reply_and_starts_anew(
             _ = [item async for item in stream]
     assert caught.value.kind is FailureKind.CUT
     assert not engine.started
-    assert engine.line.busy == 0
+    assert engine.queue.busy == 0
     text, _, _ = await whole(models, spec, SHORT)
     assert text.strip()
     assert engine.started
@@ -209,7 +209,7 @@ async def test_a_file_that_is_no_model(tmp_path: Path, content: bytes | None) ->
     with pytest.raises(ModelFailure):
         async for _ in engine.stream([{"role": "user", "content": "Hi"}], max_tokens=2, temperature=0):
             pass
-    assert engine.line.busy == 0
+    assert engine.queue.busy == 0
 
 
 async def test_nothing_is_written_to_the_log(
@@ -291,7 +291,7 @@ async def test_it_stays_small(engine: Engine, models: Models, spec: ModelSpec) -
 
 
 async def test_the_line_is_fair_and_forgets_dead_loops() -> None:
-    line = WaitingLine(1)
+    line = WaitingQueue(1)
     dead: list[object] = []
 
     async def join() -> None:
@@ -305,7 +305,7 @@ async def test_the_line_is_fair_and_forgets_dead_loops() -> None:
     line.leave(holder)
     line.leave(holder)
     assert (alive.admitted, line.busy, line.waiting) == (True, 1, 0)
-    assert [place async for place in line.places(alive)] == []
+    assert [place async for place in line.positions(alive)] == []
     line.leave(alive)
     assert line.busy == 0
 

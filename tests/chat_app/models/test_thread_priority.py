@@ -10,7 +10,7 @@ import pytest
 
 from heard.chat_app.models.downloads import Weights
 from heard.chat_app.models.llama_engine import Engine
-from heard.chat_app.models.thread_priority import NICENESS, with_low_threads
+from heard.chat_app.models.thread_priority import NICENESS, with_low_priority_threads
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux has a niceness for each thread")
 
@@ -41,13 +41,13 @@ async def test_the_engine_s_threads_stand_back_and_no_thread_of_python_does(engi
 
 
 def test_what_is_built_is_built_in_ordinary_priority() -> None:
-    assert with_low_threads(lambda: niceness(threading.get_native_id())) == niceness(os.getpid())
+    assert with_low_priority_threads(lambda: niceness(threading.get_native_id())) == niceness(os.getpid())
 
 
 def test_a_thread_of_python_that_starts_meanwhile_does_not_stand_back() -> None:
     done = threading.Event()
     ours = threading.Thread(target=done.wait)
-    with_low_threads(ours.start)
+    with_low_priority_threads(ours.start)
     try:
         assert ours.native_id
         assert niceness(ours.native_id) == niceness(os.getpid())

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from heard.scorer.evaluation.measures import auc, mse, ranks, spearman
+from heard.scorer.evaluation.metrics import auc, mse, ranks, spearman
 from heard.scorer.records import COMPONENTS
 from heard.scorer.training.data import FACETS, PROJECT_SET, STYLE_FACETS, project_set, tabulate
 from heard.scorer.training.mixing import SIGNS, fit_mixing
-from heard.scorer.training.train import folds
+from heard.scorer.training.network import folds
 
 
 def test_the_projects_own_set_is_whole() -> None:

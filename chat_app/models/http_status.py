@@ -1,21 +1,21 @@
-"""A server's answer that is no success, before anybody reads its text."""
+"""The HTTP status of a server's error response, whose text is never read."""
 
 import email.utils
 import time
 
 
-class Refusal(Exception):
-    """A server's answer was not a success; its text stays unread."""
+class HttpStatusError(Exception):
+    """A server's response had no 2xx status. Its text is not read."""
 
     def __init__(self, status: int, retry_after: float | None) -> None:
         super().__init__(f"status {status}")
         self.status = status
         self.retry_after = retry_after
-        """Seconds that the server asked to wait, if it did."""
+        """Seconds of the Retry-After header, if there is one."""
 
 
 def seconds_to_wait(value: str | None) -> float | None:
-    """Seconds in a Retry-After header: a number or a date (RFC 9110, section 10.2.3). None for anything else."""
+    """Return the seconds of a Retry-After header, a number or a date (RFC 9110, section 10.2.3); None if malformed."""
     if not value:
         return None
     try:

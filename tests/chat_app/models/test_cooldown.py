@@ -9,7 +9,7 @@ import pytest
 
 from heard.chat_app.common.settings import Settings
 from heard.chat_app.conversation.services import Services
-from heard.chat_app.models.circuit_breaker import MOST_IN_A_ROW
+from heard.chat_app.models.circuit_breaker import FAILURE_THRESHOLD
 from heard.chat_app.models.client import Models, load_models
 from heard.chat_app.models.downloads import Weights
 from heard.chat_app.models.records import FailureKind, ModelFailure
@@ -34,12 +34,12 @@ def server() -> Any:
 
 @pytest.fixture
 async def services(tmp_path: Path, weights: Weights, server: ScriptedServer) -> AsyncIterator[Services]:
-    """Two models on one server, which rests for a moment only."""
+    """Two models on one server, which cools down for a moment only."""
     file = tmp_path / "models.toml"
     file.write_text(
         "".join(f'{name} = {{ provider = "openai", model = "m", base_url = "{server.base_url}" }}\n' for name in MODELS)
     )
-    limits = {"first_token_seconds": 5, "stall_seconds": 5, "backoff_seconds": 0.001, "rest_seconds": 0.3}
+    limits = {"first_token_seconds": 5, "stall_seconds": 5, "backoff_seconds": 0.001, "cooldown_seconds": 0.3}
     async with (
         open_services(Settings(data_dir=tmp_path, models_file=file), weights) as opened,
         Models(load_models(file), engine=None, **limits) as models,
@@ -57,9 +57,9 @@ async def fail(services: Services, model: str) -> FailureKind:
 async def test_health_names_the_models_that_rest_but_not_in_blind_mode(services: Services) -> None:
     health = Health(services)
     assert "resting" not in health.state()
-    for _ in range(MOST_IN_A_ROW):
+    for _ in range(FAILURE_THRESHOLD):
         await fail(services, "north")
-    assert await fail(services, "south") is FailureKind.RESTING
+    assert await fail(services, "south") is FailureKind.COOLING_DOWN
     assert health.state() == {
         "status": "starting", "model": "starting", "database": "ok", "scorer": "ready", "prompts": "ok",
         "resting": "north, south",
@@ -73,19 +73,19 @@ def study() -> StudyFile:
     return parse_study({"id": "s", "kind": "survey", "arms": arms}, "a test")
 
 
-async def test_a_study_s_run_waits_for_a_server_that_rests_and_fails_nothing_by_it(
+async def test_a_study_s_run_waits_for_a_server_that_cools_down_and_fails_nothing_by_it(
     services: Services, server: ScriptedServer
 ) -> None:
-    """Two workers share the server: their failures together make it rest, and neither has five of its own."""
+    """Two workers share the server: their failures together make it cool down, and neither has five of its own."""
     asked = study()
     items = [
         ItemRecord(f"s/{n}", "s", n, f"What about day {n}?", None, tuple(pending(asked, f"What about day {n}?")))
         for n in range(1, 6)
     ]
     asked = await store_study(services.studies, asked, items)
-    server.scripts = (*[refusal(503)] * (MOST_IN_A_ROW * ATTEMPTS), reply("I hear you."))
+    server.scripts = (*[refusal(503)] * (FAILURE_THRESHOLD * ATTEMPTS), reply("I hear you."))
     report = await generate(services, asked, await services.studies.items("s"), lambda *_: None)
     assert (report.written, report.failed, report.left) == (10, {}, {})
     answers = [answer for item in await services.studies.items("s") for answer in item.answers]
     assert {answer.status for answer in answers} == {AnswerStatus.COMPLETE}
-    assert len(server.requests) == MOST_IN_A_ROW * ATTEMPTS + len(answers)
+    assert len(server.requests) == FAILURE_THRESHOLD * ATTEMPTS + len(answers)
