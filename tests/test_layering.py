@@ -39,7 +39,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "prompts": (),
     "db": (),
 }  # fmt: skip
-"""Of every room: the rooms that it may import beside itself. All may import what stands in src/heard; that imports none."""
+"""Of every room: the rooms that it may import beside itself. All may import src/heard, which imports none of them."""
 HOMES = {
     "aiolimiter": {"chat_app/comparing/running.py"},
     "aiosqlite": {"db/lite.py"},
