@@ -63,6 +63,26 @@ def test_every_file_that_the_readme_links_to_exists() -> None:
         assert (ROOT / link).exists(), link
 
 
+MADE_UP = {"prompts/personas/blunt_coach.yaml", "prompts/mine.py", "db/models.py"}
+"""Files that a page names as somebody else's, or as one to be written."""
+NAMED_FILE = re.compile(
+    r"(?<![\w/.-])((?:chat_app|scorer|prompts|db|tests|docs)/[\w/.-]*\.(?:py|md|toml|yaml|csv|js|css|json))\b"
+)
+
+
+def test_every_file_that_a_page_or_a_docstring_names_exists() -> None:
+    """Files move, and what points to them is not always a link."""
+    pages = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "scorer").rglob("*.md")]
+    code = [path for folder in ("chat_app", "scorer", "prompts", "db") for path in (ROOT / folder).rglob("*.py")]
+    named = {
+        (path.relative_to(ROOT).as_posix(), name)
+        for path in (*pages, *code)
+        for name in NAMED_FILE.findall(path.read_text(encoding="utf-8"))
+    }
+    assert len(named) > 20
+    assert sorted(pair for pair in named if not (ROOT / pair[1]).exists() and pair[1] not in MADE_UP) == []
+
+
 def test_the_model_line_in_the_readme_is_one_entry(tmp_path: Path) -> None:
     line = next(line.strip() for line in README.splitlines() if line.strip().startswith("qwen-7b = {"))
     path = tmp_path / "models.toml"
