@@ -226,13 +226,13 @@ class VoteReceipt:
     changes: int
     """How often it has been changed since the first time."""
     revealed: tuple[AnswerRecord, ...] | None
-    """Who wrote what, by position, where this vote has made the study tell; else None."""
+    """The answers with their sources, in order of position, if this vote informs the participant; else None."""
 
 
-def told(reveals: bool, vote: VoteRecord | None) -> bool:
-    """Whether a person knows who wrote what: after a judgement of their own, in a study that reveals it.
+def is_informed(reveals: bool, vote: VoteRecord | None) -> bool:
+    """Whether a participant has been informed of the sources: after a vote of their own, in a study that reveals them.
 
-    A skip is no judgement: whoever skipped may still vote, and must not have been told. Once told, a vote is final.
+    A skip does not count: whoever skipped may still vote, and must not know the sources. An informed vote is final.
     """
     return reveals and vote is not None and vote.choice is not Choice.SKIPPED
 

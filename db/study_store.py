@@ -26,7 +26,7 @@ from heard.db.study_records import (
 from heard.db.study_rows import answer_record
 from heard.db.study_tables import AnswerRow, BallotRow, SlotRow
 from heard.db.transaction import Result, Work, transact
-from heard.db.voting import CarryOn, no_reply
+from heard.db.voting import ReplyFromVote, no_reply
 
 BallotAndVote = tuple[BallotRecord, VoteRecord | None]
 
@@ -99,9 +99,9 @@ class StudyStore:
         """Write how the answers of a live ballot came out."""
         return await self._write(lambda session: ballots.finish(session, ballot_id, answers), attempts=3)
 
-    async def vote(self, cast: VoteRecord, carry_on: CarryOn = no_reply) -> VoteReceipt:
+    async def vote(self, cast: VoteRecord, reply_from_vote: ReplyFromVote = no_reply) -> VoteReceipt:
         """Take a vote, and the reply that carries a live conversation on; tell the sources where it may be."""
-        return await self._write(lambda session: voting.vote(session, cast, carry_on))
+        return await self._write(lambda session: voting.vote(session, cast, reply_from_vote))
 
     async def ballot(self, ballot_id: str) -> BallotAndVote | None:
         """One ballot and its vote. Who may see it, and how much, is the caller's to decide."""

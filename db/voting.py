@@ -26,7 +26,7 @@ from heard.db.study_records import (
     StudyRecord,
     VoteReceipt,
     VoteRecord,
-    told,
+    is_informed,
 )
 from heard.db.study_rows import VOTE, answer_record, ballot_record, study_record, vote_record
 from heard.db.study_tables import AnswerRow, BallotRow, CastColumns, SlotRow, StudyRow, VoteChangeRow, VoteRow
@@ -50,7 +50,7 @@ NO_REASON = "This answer cannot be chosen. Choose another one."
 MOST_SECONDS = 30 * 24 * 3600.0
 """Longest time from seeing a ballot to choosing; more is no measurement."""
 
-CarryOn = Callable[[BallotRecord, VoteRecord, Sequence[AnswerRecord]], ReplyRecord | None]
+ReplyFromVote = Callable[[BallotRecord, VoteRecord, Sequence[AnswerRecord]], ReplyRecord | None]
 """From a live ballot, the vote on it and its answers by position to the reply that carries the conversation on."""
 
 
@@ -73,10 +73,10 @@ _VOTE = insert(VoteRow.__table__)  # type: ignore[arg-type]  # a table; the unit
 
 
 def no_reply(*_: object) -> None:
-    """A `CarryOn` for ballots that carry nothing on: a survey's."""
+    """A `ReplyFromVote` for ballots that carry nothing on: a survey's."""
 
 
-async def vote(session: AsyncSession, cast: VoteRecord, carry_on: CarryOn) -> VoteReceipt:
+async def vote(session: AsyncSession, cast: VoteRecord, reply_from_vote: ReplyFromVote) -> VoteReceipt:
     """Take a vote, and in a live study the reply that carries the conversation on, unless its message has one.
 
     A `request_id` that has been here already, be it before the vote was changed, and the same choice once more write
@@ -101,14 +101,14 @@ async def vote(session: AsyncSession, cast: VoteRecord, carry_on: CarryOn) -> Vo
             raise VoteRefused(NOT_WHOLE)
         if fault := fault_of(cast, ballot):
             raise VoteRefused(fault)
-        if told(study.reveals, vote_record(earlier) if earlier else None):
+        if is_informed(study.reveals, vote_record(earlier) if earlier else None):
             raise VoteRefused(FINAL)  # whoever knows the sources votes blind no more
         earlier = await _written(session, row, cast, answers)
         if ballot.message_id is not None:
-            await _carry_on(session, ballot.message_id, carry_on(ballot, cast, answers))
+            await _store_continuation(session, ballot.message_id, reply_from_vote(ballot, cast, answers))
         await session.flush()
     stored = vote_record(earlier)
-    return VoteReceipt(ballot, stored, earlier.changes, tuple(answers) if told(study.reveals, stored) else None)
+    return VoteReceipt(ballot, stored, earlier.changes, tuple(answers) if is_informed(study.reveals, stored) else None)
 
 
 async def _ballot_to_vote_on(
@@ -171,7 +171,7 @@ def _keep_history(session: AsyncSession, row: VoteRow) -> None:
     session.add(VoteChangeRow(ballot_id=row.ballot_id, number=row.changes + 1, **kept))
 
 
-async def _carry_on(session: AsyncSession, message_id: str, reply: ReplyRecord | None) -> None:
+async def _store_continuation(session: AsyncSession, message_id: str, reply: ReplyRecord | None) -> None:
     """Make a reply the answer to the ballot's message, unless it has one: the conversation has gone on from that."""
     if reply is None:
         return

@@ -81,7 +81,7 @@ def import_study(
     if items_file is not None:
         found = read_items(items_file, study, specs, limit)
         items = found.items
-        for sentence in found.passed.sentences():
+        for sentence in found.skipped.sentences():
             typer.echo(sentence)
         if not items:
             raise StudyError(f"{items_file.name} has no item that can be used. Add lines with a message and answers.")
@@ -132,11 +132,11 @@ def generate(
     except KeyboardInterrupt:
         typer.echo("Stopped. What was written is stored; the same command goes on.", err=True)
         raise
-    typer.echo(f"Written: {report.written}. There before: {report.there}. Failed: {len(report.failed)}.")
-    if not report.failed and not report.left:
+    typer.echo(f"Written: {report.written}. There before: {report.already_complete}. Failed: {len(report.failed)}.")
+    if not report.failed and not report.not_tried:
         typer.echo(_next(study, settings, written=True))
         return
-    _tell_failures(report)
+    _print_failures(report)
     raise typer.Exit(2)
 
 
@@ -165,7 +165,7 @@ def status(
 async def _generate(
     services: "Services", study: "StudyFile | None", named: str, questions_file: Path | None, limit: int | None
 ) -> "tuple[StudyFile, Report]":
-    from heard.chat_app.studies.generation import LIVE, added, generate, renewed, store_study
+    from heard.chat_app.studies.generation import LIVE_STUDY, extended_items, generate, store_study, updated_items
     from heard.chat_app.studies.study_answers import check_arms
     from heard.chat_app.studies.study_file import study_of
     from heard.chat_app.studies.study_items import read_questions
@@ -181,17 +181,17 @@ async def _generate(
             raise StudyError(f'There is no study "{named}". {hint}')
         study = study_of(record)
     if study.kind is StudyKind.LIVE:
-        raise StudyError(LIVE.format(id=study.id))
+        raise StudyError(LIVE_STUDY.format(id=study.id))
     check_arms(study, services)
     if not study.arms:
         raise StudyError(f"Study {study.id} has no arms, so there is nothing to write. Add [[arms]] to its file.")
-    items = renewed(study, await services.studies.items(study.id))
+    items = updated_items(study, await services.studies.items(study.id))
     only: set[str] | None = None
     if questions_file is not None:
         given = read_questions(questions_file, study, limit)
-        for sentence in given.passed.sentences():
+        for sentence in given.skipped.sentences():
             typer.echo(sentence)
-        items, only = added(study, items, given.items), {item.id for item in given.items}
+        items, only = extended_items(study, items, given.items), {item.id for item in given.items}
     if not items:
         raise StudyError(
             f"Study {study.id} has no items yet. Give questions (heard study generate {named} QUESTIONS.csv), or "
@@ -225,12 +225,12 @@ def _next(study: "StudyFile", settings: "Settings", *, written: bool) -> str:
     return f"Next: run heard chat, and send people to {scheme}://{address}/survey/{study.id}"
 
 
-def _tell_failures(report: "Report") -> None:
+def _print_failures(report: "Report") -> None:
     for (number, source), sentence in sorted(report.failed.items())[:MOST_LISTED]:
         typer.echo(f"item {number}, {source}: {sentence}", err=True)
     if len(report.failed) > MOST_LISTED:
         typer.echo(f"... and {len(report.failed) - MOST_LISTED} more.", err=True)
-    for model, number in report.left.items():
+    for model, number in report.not_tried.items():
         typer.echo(f"{number} answers of {model} were not tried after so many failures in a row.", err=True)
     typer.echo("heard: Some answers are missing. Run the same command again to go on with them.", err=True)
 

@@ -1,7 +1,7 @@
-"""Who gets what: the condition of a new person, their ballots in a survey, and the ballot for a live message.
+"""Random assignment: the condition of a new person, their ballots in a survey, and the ballot for a live message.
 
-Answers and ballots have random ids, so that nothing about their order tells a source; what stands where is decided by
-`balanced_order` and stored with its seed.
+Answers and ballots have random ids, so that their order reveals no source; positions are decided by `balanced_order`
+and stored with its seed.
 """
 
 import random
@@ -29,27 +29,28 @@ FULL = "This study has all the people that it needs. Thank you for wanting to ta
 NOT_LISTED = "This study is open to invited people only, and this link is not on its list. Ask whoever sent it to you."
 NO_LINK = "This study is open to invited people only. Open the link that was sent to you."
 NO_ITEMS = "This study has nothing to judge yet. Whoever runs it must add its items first."
-LEAST = 2
-"""Answers that a ballot needs."""
+FEWEST_ANSWERS = 2
+"""Fewest answers on a ballot."""
 
 
 def new_seed() -> int:
-    """A fresh seed for an `EnrolmentRecord`: 31 random bits, which every database's integer holds."""
+    """Return a random seed for an `EnrolmentRecord`: 31 bits, which every database's integer holds."""
     return secrets.randbits(31)
 
 
-def admit(study: StudyFile, external_id: str | None) -> str | None:
-    """Why a person with this external id may not take part, as a sentence for the page; None if they may."""
+def admission_refusal(study: StudyFile, external_id: str | None) -> str | None:
+    """Return why a person with this external id may not take part, as a sentence for the page; None if they may."""
     if not study.allow or external_id in study.allow:
         return None
     return NO_LINK if external_id is None else NOT_LISTED
 
 
 def choose_condition(study: StudyFile) -> ChooseCondition:
-    """The condition with the largest remaining share of its quota, at random among equals; None without conditions.
+    """Return a function that chooses the condition of the next person; None in a study without conditions.
 
-    Where a condition has no quota it counts as large as the largest that has one, and never fills. Raises StudyRefused
-    when the study's own quota or that of every condition is reached.
+    It takes the one with the largest remaining share of its quota, at random among equals. A condition without a quota
+    counts as large as the largest that has one, and never fills. It raises StudyRefused if the study's own quota, or
+    that of every condition, is reached.
     """
 
     def choose(people: Counts) -> str | None:
@@ -72,20 +73,22 @@ def choose_condition(study: StudyFile) -> ChooseCondition:
 
 
 def draw_survey(study: StudyFile, items: Sequence[ItemRecord]) -> DrawSurvey:
-    """All ballots of one person: `items_per_person` items, the least drawn first and at random among equals, in random
-    order; and every attention item at a random place that is not the first.
+    """Return a function that draws all ballots of one person.
 
-    `items` with their answers. Only COMPLETE answers stand on a ballot, and of an ordinary item only those of the
-    condition's sources; an item with fewer than two of them is never drawn. Everything but the order of answers comes
-    from the enrolment's seed. Raises StudyRefused when there is nothing to draw.
+    They are `items_per_person` items, the least drawn ones and at random among equals, in random order, and every
+    attention item at a random place that is not the first.
+
+    `items` come with their answers. Only COMPLETE answers stand on a ballot, and for an ordinary item only those of the
+    condition's sources; an item with fewer than two of them is never drawn. All but the order of the answers comes from
+    the enrolment's seed. The function raises StudyRefused if there is nothing to draw.
     """
 
     def draw(enrolment: EnrolmentRecord, drawn: Drawn) -> list[BallotRecord]:
         chance = random.Random(enrolment.seed)
         condition = study.condition(enrolment.condition)
-        usable = {item.id: _usable(item, condition.sources if condition else ()) for item in items}
-        there = [item for item in items if len(usable[item.id]) >= LEAST]
-        ordinary = [item for item in there if item.attention is None]
+        usable = {item.id: _usable_answers(item, condition.sources if condition else ()) for item in items}
+        drawable = [item for item in items if len(usable[item.id]) >= FEWEST_ANSWERS]
+        ordinary = [item for item in drawable if item.attention is None]
         if not ordinary:
             raise StudyRefused(NO_ITEMS)
         in_all = Counter[str]()
@@ -95,11 +98,13 @@ def draw_survey(study: StudyFile, items: Sequence[ItemRecord]) -> DrawSurvey:
         ordinary.sort(key=lambda item: in_all[item.id])  # a stable sort leaves the shuffle among equals
         chosen = ordinary[: study.items_per_person]
         chance.shuffle(chosen)
-        for item in there:
+        for item in drawable:
             if item.attention is not None:
                 chosen.insert(chance.randint(1, len(chosen)), item)
         return [
-            _ballot(study, enrolment, number, item, usable[item.id], drawn.get((item.id, enrolment.condition), 0))
+            _survey_ballot(
+                study, enrolment, number, item, usable[item.id], drawn.get((item.id, enrolment.condition), 0)
+            )
             for number, item in enumerate(chosen, 1)
         ]
 
@@ -109,7 +114,8 @@ def draw_survey(study: StudyFile, items: Sequence[ItemRecord]) -> DrawSurvey:
 def draw_live(
     study: StudyFile, participant_id: str, conversation_id: str, message_id: str, condition: str | None
 ) -> DrawLive:
-    """The ballot for one message, with a PENDING answer for each arm of the condition and no slot votable yet."""
+    """Return a function that draws the ballot for one message: a PENDING answer for each arm of the condition, and no
+    votable slot yet."""
 
     def draw(drawn: Counts, number: int) -> tuple[BallotRecord, list[AnswerRecord]]:
         now = datetime.now(UTC)
@@ -151,13 +157,13 @@ def draw_live(
 
 
 def arms_of(study: StudyFile, condition: str | None) -> tuple[Arm, ...]:
-    """The arms that the people of a condition judge: all of them without a condition, or where it names no sources."""
+    """Return the arms that people in a condition judge: all of them if there is none, or if it names no sources."""
     named = study.condition(condition)
     return tuple(arm for arm in study.arms if named is None or not named.sources or arm.name in named.sources)
 
 
-def _usable(item: ItemRecord, sources: Sequence[str]) -> dict[str, AnswerRecord]:
-    """An item's answers by source. An attention item keeps all of them: it asks about attention and not about arms."""
+def _usable_answers(item: ItemRecord, sources: Sequence[str]) -> dict[str, AnswerRecord]:
+    """Return an item's usable answers by source. An attention item keeps all answers, as it compares no sources."""
     allowed = () if item.attention is not None else sources
     return {
         answer.source: answer
@@ -166,7 +172,7 @@ def _usable(item: ItemRecord, sources: Sequence[str]) -> dict[str, AnswerRecord]
     }
 
 
-def _ballot(
+def _survey_ballot(
     study: StudyFile,
     enrolment: EnrolmentRecord,
     number: int,
@@ -197,6 +203,6 @@ def _ballot(
 def _next_order(
     study: StudyFile, what: str, condition: str | None, sources: list[str], drawn: int
 ) -> tuple[list[str], int, int]:
-    """`balanced_order` for what is asked, within each condition: conditions are compared with each other, so each has
-    to be balanced by itself."""
+    """Return the `balanced_order` for an item (or "live") within one condition. Conditions are compared with each
+    other, so each has to be balanced by itself."""
     return balanced_order(sources, f"{study.seed}/{what}/{condition or ''}/{'/'.join(sorted(sources))}", drawn)

@@ -1,7 +1,7 @@
-"""What the page gets of a ballot: plain values for `public/elements/HeardBallot.jsx`, which draws them.
+"""A ballot as the page gets it: plain values for `public/elements/HeardBallot.jsx`, which draws them.
 
-Before the person's own vote these are letters, texts and whether each may be chosen, and nothing that differs by
-source. What a vote reveals is added here, from the tables, and only for a ballot that has its vote.
+Before the person's own vote these are letters, texts and whether each may be chosen, and nothing else that differs by
+source. What a vote reveals is added here, and only for a ballot that has its vote.
 """
 
 import uuid
@@ -11,32 +11,34 @@ from typing import Any
 
 from heard.chat_app.common.markdown import shown_text
 from heard.chat_app.studies.study_file import StudyFile
-from heard.chat_app.studies.votes import Marks, reveal_of
+from heard.chat_app.studies.votes import Marks, revealed_sources
 from heard.db.records import ReplyRecord
-from heard.db.study_records import AnswerRecord, AnswerStatus, BallotRecord, Choice, VoteRecord, letter_of, told
+from heard.db.study_records import AnswerRecord, AnswerStatus, BallotRecord, Choice, VoteRecord, is_informed, letter_of
 
 ELEMENT = "HeardBallot"
 """File name below `public/elements/`, without its ending."""
 NOTHING_ARRIVED = "None of the answers arrived. Please send your message again."
-GOES_ON = "The conversation goes on from the one answer that arrived."
+ONE_ANSWER_ARRIVED = "The conversation goes on from the one answer that arrived."
 
-_ENTRIES = uuid.UUID("4f0f3a5e-7a55-4f43-9d0c-2a1f6b9c8e11")
+_ENTRY_NAMESPACE = uuid.UUID("4f0f3a5e-7a55-4f43-9d0c-2a1f6b9c8e11")
 
 Props = dict[str, Any]
 
 
 def entry_id(message_id: str) -> str:
-    """The id of the entry that holds a message's ballot: the same every time, and made of nothing but the message."""
-    return str(uuid.uuid5(_ENTRIES, message_id))
+    """Return the id of the page's entry for a message's ballot, derived from the message's id alone."""
+    return str(uuid.uuid5(_ENTRY_NAMESPACE, message_id))
 
 
 def blind_props(ballot: BallotRecord, answers: Sequence[AnswerRecord], study: StudyFile) -> Props:
-    """A ballot without a vote. `answers` are by position. Keys: `ballot`, `answers` (`letter`, `text`, `votable`,
-    `reason`), `least` (whether a least empathetic one is marked too), `askReason`, `closed` (a sentence or None).
+    """Return the props of a ballot without a vote; `answers` are in order of position.
+
+    Keys: `ballot` (its id), `answers` (each `letter`, `text`, `votable`, `reason`), `least` (whether the least
+    empathetic one is marked too), `askReason`, and `closed` (a sentence or None).
     """
     closed = ballot.closed_reason
     if closed and any(answer.status is AnswerStatus.COMPLETE for answer in answers):
-        closed = f"{closed} {GOES_ON}"
+        closed = f"{closed} {ONE_ANSWER_ARRIVED}"
     return {
         "ballot": ballot.id,
         "answers": [
@@ -61,25 +63,25 @@ def ballot_props(
     vote: VoteRecord | None,
     reply: ReplyRecord | None,
 ) -> Props:
-    """A ballot as its own person may see it now: `blind_props`, and after their vote `vote`, `stands` and `reveal`.
+    """Return the props of a ballot as its person may see it: `blind_props`, and after a vote `vote` and `reveal`.
 
-    `reply` is what carries the conversation on; `stands` is its letter.
+    `reply` is the stored reply to its message, if any; `stands` is then its letter.
     """
     props = blind_props(ballot, answers, study)
-    stands = _standing(ballot, answers, vote, reply)
+    stands = _kept_letter(ballot, answers, vote, reply)
     if stands is not None:
         props["stands"] = stands
     if vote is not None:
         props["vote"] = asdict(Marks.of(vote))
-        props["reveal"] = reveal_of(answers) if told(study.reveal, vote) else None
+        props["reveal"] = revealed_sources(answers) if is_informed(study.reveal, vote) else None
     return props
 
 
-def _standing(
+def _kept_letter(
     ballot: BallotRecord, answers: Sequence[AnswerRecord], vote: VoteRecord | None, reply: ReplyRecord | None
 ) -> str | None:
-    """The letter of the answer that stands. Asked of the stored reply, because a vote that was changed later does not
-    change what the conversation has gone on from."""
+    """Return the letter of the answer that became the reply. It is taken from the stored reply, because a vote that is
+    changed later does not change the reply from which the conversation continued."""
     if reply is None:
         return None
     first = vote.most if vote is not None and vote.choice is Choice.RANKED else None

@@ -1,4 +1,4 @@
-"""From a vote on a live ballot to the reply that carries the conversation on."""
+"""From a vote on a live ballot to the reply from which the conversation continues."""
 
 import uuid
 from collections.abc import Sequence
@@ -9,13 +9,13 @@ from heard.db.records import ReplyRecord
 from heard.db.study_records import AnswerRecord, BallotRecord, Choice, SlotRecord, VoteRecord
 
 
-def carried_on(ballot: BallotRecord, vote: VoteRecord, answers: Sequence[AnswerRecord]) -> ReplyRecord | None:
-    """The reply to the ballot's message: the answer marked as most empathetic, with all its drafts.
+def reply_from_vote(ballot: BallotRecord, vote: VoteRecord, answers: Sequence[AnswerRecord]) -> ReplyRecord | None:
+    """Return the answer marked as most empathetic as the reply to the ballot's message, with all its drafts.
 
-    Where none is marked (about the same, none of these, skipped) it is the first that may be voted for: the order is
-    balanced, so that this favours nobody. None for a survey's ballot, and where there is no such answer.
+    If none is marked (about the same, none of these, skipped) it is the first votable one: the order is balanced, so
+    this favours no source. Returns None for a survey's ballot, or if there is no such answer.
     """
-    slot = _chosen(ballot, vote)
+    slot = _chosen_slot(ballot, vote)
     answer = next((one for one in answers if slot is not None and one.id == slot.answer_id), None)
     if ballot.message_id is None or answer is None or not answer.drafts:
         return None
@@ -30,7 +30,7 @@ def carried_on(ballot: BallotRecord, vote: VoteRecord, answers: Sequence[AnswerR
     )
 
 
-def _chosen(ballot: BallotRecord, vote: VoteRecord) -> SlotRecord | None:
+def _chosen_slot(ballot: BallotRecord, vote: VoteRecord) -> SlotRecord | None:
     choosable = [slot for slot in ballot.slots if slot.votable]
     if vote.choice is Choice.RANKED:
         return next((slot for slot in choosable if slot.position == vote.most), None)

@@ -1,8 +1,8 @@
-"""How a person comes into a study, by a link or as a walk-in, in a survey or in the chat."""
+"""Enrol a person in a study, by a link or as a walk-in, in a survey or in the chat."""
 
 from datetime import UTC, datetime
 
-from heard.chat_app.studies.assignment import admit, choose_condition, draw_survey, new_seed
+from heard.chat_app.studies.assignment import admission_refusal, choose_condition, draw_survey, new_seed
 from heard.chat_app.studies.study_file import StudyFile
 from heard.db.errors import StudyRefused
 from heard.db.study_records import EnrolmentRecord, StudyKind
@@ -10,18 +10,18 @@ from heard.db.study_store import StudyStore
 
 
 async def enrol(studies: StudyStore, study: StudyFile, participant_id: str, external_id: str | None) -> EnrolmentRecord:
-    """The person's place in the study; if it is new, made with a survey's ballots. Who has one keeps it.
+    """Return the person's enrolment; if there is none, make it, with the ballots of a survey.
 
-    `external_id` is from the link by which they came; None for a walk-in. Raises StudyRefused with a sentence when the
-    study is not for them, full or empty; StoreError.
+    `external_id` is from the link by which they came; None for a walk-in. Raises StudyRefused with a sentence if the
+    study is not open to them, full or empty, and StoreError.
     """
-    place = await studies.enrolment(study.id, participant_id)
-    if place is not None:
-        return place
-    if sentence := admit(study, external_id):
+    enrolment = await studies.enrolment(study.id, participant_id)
+    if enrolment is not None:
+        return enrolment
+    if sentence := admission_refusal(study, external_id):
         raise StudyRefused(sentence)
     live = study.kind is StudyKind.LIVE  # its ballots are drawn one by one, as people write
     drawn = (lambda *_: ()) if live else draw_survey(study, await studies.items(study.id))
-    wanted = EnrolmentRecord(study.id, participant_id, external_id, None, new_seed(), datetime.now(UTC))
-    place, _ = await studies.enrol(wanted, choose_condition(study), drawn)
-    return place
+    new = EnrolmentRecord(study.id, participant_id, external_id, None, new_seed(), datetime.now(UTC))
+    enrolment, _ = await studies.enrol(new, choose_condition(study), drawn)
+    return enrolment

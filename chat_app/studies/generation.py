@@ -1,7 +1,7 @@
-"""Write the answers that a survey still lacks, each stored as soon as it is there.
+"""Generate the missing answers of a survey, each stored as soon as it is complete.
 
-Whatever ends a run (Ctrl-C, a fault, kill -9), the next one goes on with what is missing. The arms of one model are
-written one after the other, those of different models side by side.
+However a run ends (Ctrl-C, an error, kill -9), the next one goes on with what is missing. Answers of one model are
+generated one after the other, those of different models concurrently.
 """
 
 import asyncio
@@ -12,7 +12,7 @@ from heard.chat_app.common.workers import together
 from heard.chat_app.conversation.services import Services
 from heard.chat_app.studies.study_answers import write_answer
 from heard.chat_app.studies.study_file import Arm, StudyFile, StudyFileError, record_of, study_of
-from heard.chat_app.studies.study_items import pending
+from heard.chat_app.studies.study_items import pending_answers
 from heard.db.errors import StudyRefused
 from heard.db.studies import BEGUN
 from heard.db.study_counts import study_counts
@@ -20,17 +20,17 @@ from heard.db.study_records import AnswerRecord, AnswerStatus, ItemRecord, Study
 from heard.db.study_store import StudyStore
 
 MOST_FAILURES_IN_A_ROW = 5
-"""Failures of one model after which the rest of its answers are left for the next run: its server is down, say."""
+"""Failures of one model in a row after which its remaining answers are left for the next run."""
 
-LIVE = "Study {id} is live: its answers are written when people send messages, so there is nothing to do now."
+LIVE_STUDY = "Study {id} is live: its answers are written when people send messages, so there is nothing to do now."
 
-Tell = Callable[[str, int, int], None]
-"""Told of progress: a source, how many of its answers are whole, and of how many."""
+ProgressCallback = Callable[[str, int, int], None]
+"""Called with a source, the number of its complete answers, and the number of all its answers."""
 
 
 @dataclass(frozen=True, slots=True)
-class Task:
-    """One answer to write."""
+class AnswerTask:
+    """One answer to generate."""
 
     item: ItemRecord
     arm: Arm
@@ -39,22 +39,22 @@ class Task:
 
 @dataclass(slots=True)
 class Report:
-    """What a run did."""
+    """The result of a run."""
 
-    there: int = 0
-    """Answers that were whole before."""
+    already_complete: int = 0
+    """Answers that were complete before."""
     written: int = 0
     failed: dict[tuple[int, str], str] = field(default_factory=dict)
-    """The sentence of each failure that stayed one, by (the item's number, the source)."""
-    left: dict[str, int] = field(default_factory=dict)
-    """By model: answers that were not tried, because it had failed so often in a row."""
+    """Sentence of each answer that failed in the end, by (number of the item, source)."""
+    not_tried: dict[str, int] = field(default_factory=dict)
+    """Number of answers not tried by model, because it had failed too often in a row."""
 
 
 async def store_study(studies: StudyStore, study: StudyFile, items: Sequence[ItemRecord]) -> StudyFile:
-    """Write a study with its items, or bring it up to date; gives it with its seed.
+    """Store a study with its items, or update it. Returns it with its seed.
 
-    Whole answers of arms stay, unless the arm or the study's auto-improve has changed. Raises StudyRefused once people
-    have been given ballots and anything differs.
+    Complete answers of arms are kept, unless the arm or the study's auto_improve has changed. Raises StudyRefused if
+    anything differs after ballots have been drawn.
     """
     known = await studies.study(study.id)
     record = record_of(study, known)
@@ -68,13 +68,13 @@ async def store_study(studies: StudyStore, study: StudyFile, items: Sequence[Ite
                 continue
             same_arm = (answer.persona, answer.strategy, answer.model) == (arm.persona, arm.strategy, arm.model)
             if not same_arm or before.auto_improve != study.auto_improve:
-                fresh = next(new for new in pending(study, item.message) if new.source == answer.source)
+                fresh = next(new for new in pending_answers(study, item.message) if new.source == answer.source)
                 await studies.save_answer(replace(fresh, id=answer.id, item_id=item.id))
     return study_of(record)
 
 
-def renewed(study: StudyFile, items: Sequence[ItemRecord]) -> list[ItemRecord]:
-    """Stored items as a changed file of their study wants them: their own answers, and the arms' yet to be written."""
+def updated_items(study: StudyFile, items: Sequence[ItemRecord]) -> list[ItemRecord]:
+    """Return stored items as a changed study file wants them: with their own answers, and PENDING ones of the arms."""
     named = {arm.name for arm in study.arms}
     return [
         item
@@ -83,17 +83,17 @@ def renewed(study: StudyFile, items: Sequence[ItemRecord]) -> list[ItemRecord]:
             item,
             answers=(
                 *(answer for answer in item.answers if answer.source not in named and answer.source in study.sources),
-                *pending(study, item.message),
+                *pending_answers(study, item.message),
             ),
         )
         for item in items
     ]
 
 
-def added(study: StudyFile, stored: Sequence[ItemRecord], given: Sequence[ItemRecord]) -> list[ItemRecord]:
-    """The items of a study once a file of questions has been read, those that are stored first.
+def extended_items(study: StudyFile, stored: Sequence[ItemRecord], given: Sequence[ItemRecord]) -> list[ItemRecord]:
+    """Return the stored items, followed by the new ones of a file of questions.
 
-    Raises StudyFileError when new questions lack answers that come with the items (see StudyFile.sources).
+    Raises StudyFileError if the study has sources whose answers come with the items (see StudyFile.sources).
     """
     known = {item.id for item in stored}
     new = [item for item in given if item.id not in known]
@@ -105,11 +105,11 @@ def added(study: StudyFile, stored: Sequence[ItemRecord], given: Sequence[ItemRe
     return [*stored, *(replace(item, number=number) for number, item in enumerate(new, len(stored) + 1))]
 
 
-def missing(study: StudyFile, items: Sequence[ItemRecord]) -> list[Task]:
-    """What is yet to be written, item by item."""
+def missing_answers(study: StudyFile, items: Sequence[ItemRecord]) -> list[AnswerTask]:
+    """Return the answers that are still to be generated, item by item."""
     arms = {arm.name: arm for arm in study.arms}
     return [
-        Task(item, arms[answer.source], answer)
+        AnswerTask(item, arms[answer.source], answer)
         for item in items
         if item.attention is None
         for answer in sorted(item.answers, key=lambda answer: answer.source)
@@ -117,24 +117,26 @@ def missing(study: StudyFile, items: Sequence[ItemRecord]) -> list[Task]:
     ]
 
 
-async def generate(services: Services, study: StudyFile, items: Sequence[ItemRecord], tell: Tell) -> Report:
-    """Write what is missing among `items`, as they are stored. A failed answer is tried once more at the end.
+async def generate(
+    services: Services, study: StudyFile, items: Sequence[ItemRecord], progress: ProgressCallback
+) -> Report:
+    """Generate the missing answers of `items`, as they are stored. A failed one is tried once more at the end.
 
-    Raises StudyFileError for a live study or arms that name nothing there is, StudyRefused once people have been given
-    ballots, StoreError when an answer cannot be stored. A cancellation loses no answer that was whole.
+    Raises StudyFileError for a live study or an arm that names something that does not exist, StudyRefused after
+    ballots have been drawn, StoreError if an answer cannot be stored. A cancellation loses no complete answer.
     """
     if study.kind is StudyKind.LIVE:
-        raise StudyFileError(LIVE.format(id=study.id))
-    tasks = missing(study, items)
+        raise StudyFileError(LIVE_STUDY.format(id=study.id))
+    tasks = missing_answers(study, items)
     named = {arm.name for arm in study.arms}
     ordinary = [answer.source for item in items if item.attention is None for answer in item.answers]
-    report = Report(there=sum(source in named for source in ordinary) - len(tasks))
+    report = Report(already_complete=sum(source in named for source in ordinary) - len(tasks))
     if not tasks:
         return report
     if (await study_counts(services.studies.engine, study.id)).ballots:
         raise StudyRefused(BEGUN)
-    run = _Run(services, study, report, tell, tasks, ordinary)
-    by_model: dict[str, list[Task]] = {}
+    run = _Run(services, study, report, progress, tasks, ordinary)
+    by_model: dict[str, list[AnswerTask]] = {}
     for task in tasks:
         by_model.setdefault(task.arm.model, []).append(task)
     workers = [asyncio.ensure_future(run.work(model, queue)) for model, queue in by_model.items()]
@@ -146,23 +148,31 @@ class _Run:
     """One run over the missing answers."""
 
     def __init__(
-        self, services: Services, study: StudyFile, report: Report, tell: Tell, tasks: list[Task], sources: list[str]
+        self,
+        services: Services,
+        study: StudyFile,
+        report: Report,
+        progress: ProgressCallback,
+        tasks: list[AnswerTask],
+        sources: list[str],
     ) -> None:
-        self._services, self._study, self._report, self._tell = services, study, report, tell
-        self._of = {arm.name: sources.count(arm.name) for arm in study.arms}
-        self._done = {name: of - sum(task.arm.name == name for task in tasks) for name, of in self._of.items() if of}
+        self._services, self._study, self._report, self._progress = services, study, report, progress
+        self._totals = {arm.name: sources.count(arm.name) for arm in study.arms}
+        self._done = {
+            name: of - sum(task.arm.name == name for task in tasks) for name, of in self._totals.items() if of
+        }
         for name, done in self._done.items():
-            tell(name, done, self._of[name])
+            progress(name, done, self._totals[name])
 
-    async def work(self, model: str, queue: list[Task]) -> None:
-        """Write the answers of one model, and the failed ones once more."""
+    async def work(self, model: str, queue: list[AnswerTask]) -> None:
+        """Generate the answers of one model, then the failed ones once more."""
         failures_in_a_row = 0
         for again in (False, True):
             left, queue = queue, []
             for place, task in enumerate(left):
                 if failures_in_a_row >= MOST_FAILURES_IN_A_ROW:
                     if not again:
-                        self._report.left[model] = len(left) - place
+                        self._report.not_tried[model] = len(left) - place
                     return
                 if await self._write(task):
                     failures_in_a_row = 0
@@ -170,17 +180,15 @@ class _Run:
                     failures_in_a_row += 1
                     queue.append(task)
 
-    async def _write(self, task: Task) -> bool:
+    async def _write(self, task: AnswerTask) -> bool:
         models = self._services.models
-        await models.wait_for_cooldown(
-            models.specs[task.arm.model]
-        )  # a failure of a call that is not made would say nothing
+        await models.wait_for_cooldown(models.specs[task.arm.model])  # else the calls would fail without being made
         answer = await write_answer(self._services, self._study, task.arm, task.item.message, (), task.answer)
         saving = asyncio.ensure_future(self._services.studies.save_answer(answer))
         try:
             await asyncio.shield(saving)
         except asyncio.CancelledError:
-            await saving  # Ctrl-C must not lose an answer that is whole
+            await saving  # Ctrl-C must not lose a complete answer
             raise
         key = (task.item.number, task.arm.name)
         if answer.status is not AnswerStatus.COMPLETE:
@@ -189,5 +197,5 @@ class _Run:
         self._report.failed.pop(key, None)
         self._report.written += 1
         self._done[task.arm.name] += 1
-        self._tell(task.arm.name, self._done[task.arm.name], self._of[task.arm.name])
+        self._progress(task.arm.name, self._done[task.arm.name], self._totals[task.arm.name])
         return True

@@ -1,4 +1,4 @@
-"""Whether an answer gives away who wrote it: an AI that says so, its maker, a model's name, a signature.
+"""Find what gives away who wrote an answer: an AI that says so, its maker, a model's name, a signature.
 
 Such an answer is marked and left out of default statistics, because a vote for it was not blind. Rules alone, and
 narrow on purpose: an answer may speak about AI, about somebody called Claude or about a message to ChatGPT. So a bare
@@ -12,8 +12,8 @@ from functools import lru_cache
 from heard.chat_app.safety.normalise import clean
 from heard.scorer.disguises import look, sound
 
-KINDS = ("ai_self", "maker", "model_name", "signature")
-"""What there is to find, in the order of `leaks_in`."""
+LEAK_KINDS = ("ai_self", "maker", "model_name", "signature")
+"""The kinds of leaks, in the order of `leaks_in`."""
 
 _MADE = r"(?:developed|created|trained|made|built|designed|programmed|powered|provided|released|fine-?tuned)"
 _MAKER = (
@@ -137,15 +137,15 @@ _SELF_NAMED = re.compile(
 
 
 def leaks_in(text: str, names: Iterable[str] = ()) -> list[str]:
-    """The kinds of KINDS that are in `text`, in their order; empty for none. Never raises.
+    """Return the LEAK_KINDS found in `text`, in their order; empty for none. Never raises.
 
-    `names` are the study's own models: ids, the providers' names and labels. One with a digit counts wherever it
-    stands, and one without only where the writer calls itself so. Look-alike letters, accents, invisible characters and
-    case hide nothing.
+    `names` are those of the study's own models: ids, providers' names and labels. A name with a digit counts anywhere,
+    and one without only where the writer calls itself so. Look-alike letters, accents, invisible characters and case
+    hide nothing.
     """
-    cased = re.sub(r"[^\S\n]+", " ", "".join(map(_folded, clean(text)))).strip()
+    cased = re.sub(r"[^\S\n]+", " ", "".join(map(_plain_letter, clean(text)))).strip()
     lower = cased.lower().replace("\u2019", "'")
-    versioned, naming = _named(tuple(sorted(set(names))))
+    versioned, naming = _name_patterns(tuple(sorted(set(names))))
     found = {
         "ai_self": any(
             not _LIKENESS.search(lower, max(0, match.start() - 60), match.start())
@@ -159,10 +159,10 @@ def leaks_in(text: str, names: Iterable[str] = ()) -> list[str]:
         ),
         "signature": _is_signed(cased),
     }
-    return [kind for kind in KINDS if found[kind]]
+    return [kind for kind in LEAK_KINDS if found[kind]]
 
 
-def _folded(character: str) -> str:
+def _plain_letter(character: str) -> str:
     if character.isascii() or not character.isalpha():
         return character
     plain = (look(character)[:1] or sound(character) or character).lower()
@@ -170,8 +170,8 @@ def _folded(character: str) -> str:
 
 
 @lru_cache(maxsize=64)
-def _named(names: tuple[str, ...]) -> tuple[re.Pattern[str] | None, re.Pattern[str]]:
-    """The pattern of the given names that have a digit, and that of somebody who calls itself by any bare name."""
+def _name_patterns(names: tuple[str, ...]) -> tuple[re.Pattern[str] | None, re.Pattern[str]]:
+    """Return the pattern of the names with a digit, and that of a writer who calls itself by any name without one."""
     with_digit, without = list[str](), [_BARE]
     for name in names:
         short = re.sub(r"\(.*?\)", "", name).rpartition("/")[2].strip().lower()

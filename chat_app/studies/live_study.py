@@ -1,7 +1,7 @@
-"""Blind mode: which live study answers every message with a ballot, and what stands on the page in a persona's place.
+"""Blind mode: the live study that answers every message with a ballot, and the neutral persona of its page.
 
-Nothing here names a source to a browser. In blind mode the persona, the strategy and the model are the study's to
-choose, so they are neither offered nor shown.
+Nothing here names a source to a browser. In blind mode the study chooses persona, strategy and model, so they are
+neither offered nor shown.
 """
 
 import hashlib
@@ -29,9 +29,9 @@ _NOT_IN_NAMES = re.compile(r"[^a-z0-9_-]+")
 
 
 def neutral_persona(library: PromptLibrary) -> Persona:
-    """What stands in a persona's place: the only profile, and the author of every ballot.
+    """Return the persona of blind mode: the only profile, and the author of every ballot.
 
-    Its starters are the first persona's: first words for the person, which say nothing of who answers.
+    Its starters are those of the first persona; they reveal nothing about who answers.
     """
     starters = next(iter(library.personas.values())).starters
     return Persona(
@@ -47,10 +47,10 @@ def neutral_persona(library: PromptLibrary) -> Persona:
 
 
 async def configured_study(services: Services) -> StudyFile | None:
-    """The live study of the settings, stored; None when they name none.
+    """Store the live study of the settings and return it; None if they name none.
 
-    Raises SettingsError or StudyFileError for what cannot be used, with the nearest right name; StoreError, also when
-    ballots of a study with the same name were drawn under another file.
+    Raises SettingsError or StudyFileError for one that cannot be used, with the nearest right name. Raises StoreError,
+    also if ballots of a study with this id were drawn from another file.
     """
     settings = services.settings
     if settings.blind_study and settings.blind_arms:
@@ -60,19 +60,19 @@ async def configured_study(services: Services) -> StudyFile | None:
             "blind_auto_improve goes with blind_arms, which is not set. A study's file has auto_improve of its own."
         )
     if settings.blind_arms:
-        return await _stored(services, study_from_arms(settings.blind_arms, settings.blind_auto_improve))
+        return await _store(services, study_from_arms(settings.blind_arms, settings.blind_auto_improve))
     if not settings.blind_study:
         return None
     if settings.blind_study.endswith(".toml") or "/" in settings.blind_study:
         study = read_study_file(Path(settings.blind_study))
         if study.kind is not StudyKind.LIVE:
             raise StudyFileError(f'{settings.blind_study}: kind is "survey", and the chat needs a "live" study.')
-        return await _stored(services, study)
-    return await _known(services, settings.blind_study)
+        return await _store(services, study)
+    return await _load_stored(services, settings.blind_study)
 
 
 def study_from_arms(line: str, auto_improve: str) -> StudyFile:
-    """A study from one line of arms; the same line and setting give the same name. Raises SettingsError."""
+    """Return a study from one line of arms. The same arguments give the same id. Raises SettingsError."""
     arms = []
     for part in line.split(","):
         names = [name.strip() for name in part.strip().split("/", 2)]
@@ -96,28 +96,30 @@ def study_from_arms(line: str, auto_improve: str) -> StudyFile:
         raise SettingsError(str(error)) from None
 
 
-async def _known(services: Services, study_id: str) -> StudyFile:
-    known = {record.id: record for record in await services.studies.studies() if record.kind is StudyKind.LIVE}
-    if study_id not in known:
-        hint = nearest_name(study_id, known) if known else "There is none yet: give the path of a study's file instead."
+async def _load_stored(services: Services, study_id: str) -> StudyFile:
+    stored = {record.id: record for record in await services.studies.studies() if record.kind is StudyKind.LIVE}
+    if study_id not in stored:
+        hint = (
+            nearest_name(study_id, stored) if stored else "There is none yet: give the path of a study's file instead."
+        )
         raise SettingsError(f'blind_study: no live study "{study_id}" is stored. {hint}')
-    study = study_of(known[study_id])
+    study = study_of(stored[study_id])
     check_arms(study, services)
     return study
 
 
-async def _stored(services: Services, study: StudyFile) -> StudyFile:
+async def _store(services: Services, study: StudyFile) -> StudyFile:
     check_arms(study, services)
-    known = await services.studies.study(study.id)
-    record = record_of(study, known)  # its seed stays after a restart: the balance of orders goes on where it was
-    if known is not None and _same_but_order(study_of(known), study_of(record)):
-        return study_of(known)
+    stored = await services.studies.study(study.id)
+    record = record_of(study, stored)  # its seed is kept over a restart, so that the orders stay balanced
+    if stored is not None and _same_but_order(study_of(stored), study_of(record)):
+        return study_of(stored)
     await services.studies.save_study(record)
     return study_of(record)
 
 
 def _same_but_order(one: StudyFile, other: StudyFile) -> bool:
-    """Whether two files differ at most in the order in which their arms stand, which is no change of a study."""
+    """Whether two files differ at most in the order of their arms, which does not change a study."""
     arms = tuple(sorted(one.arms, key=lambda arm: arm.name))
     return one.model_copy(update={"arms": arms}) == other.model_copy(
         update={"arms": tuple(sorted(other.arms, key=lambda arm: arm.name))}

@@ -1,4 +1,4 @@
-"""The first line of a CSV of messages: its columns, and which of them holds the messages."""
+"""The header of a CSV of messages: its columns, and which of them holds the messages."""
 
 import csv
 import io
@@ -6,11 +6,11 @@ import io
 from heard.scorer.csv_rows import decode, read_sheet
 
 QUESTION_COLUMNS = ("message", "context", "question")
-"""Names of a column of messages, in small letters; the first that is there is taken."""
+"""Names of a column of messages, in lower case; the first one present is used."""
 
 
-def first_line(name: str, raw: bytes) -> list[str]:
-    """The columns' names in lower case; the errors of a file without any are `read_sheet`'s to tell."""
+def header_columns(name: str, raw: bytes) -> list[str]:
+    """Return the names of the columns in lower case; none for a file without a header, which `read_sheet` refuses."""
     text, _ = decode(name, raw)
     try:
         rows = (row for row in csv.reader(io.StringIO(text, newline="")) if any(cell.strip() for cell in row))
@@ -20,12 +20,12 @@ def first_line(name: str, raw: bytes) -> list[str]:
 
 
 def question_column(name: str, raw: bytes) -> tuple[list[str], str | None]:
-    """The columns of a file, and the one of its messages; None where it has none.
+    """Return the columns of a file, and the one of its messages or None.
 
-    Raises ScorerError for a file that is empty, or parted by something else than commas.
+    Raises ScorerError for a file that is empty or not separated by commas.
     """
-    columns = first_line(name, raw)
+    columns = header_columns(name, raw)
     column = next((column for column in QUESTION_COLUMNS if column in columns), None)
     if column is None and (not columns or ";" in columns[0] or "\t" in columns[0]):
-        read_sheet(name, raw, QUESTION_COLUMNS[:1])  # which tells of it
+        read_sheet(name, raw, QUESTION_COLUMNS[:1])  # which raises
     return columns, column

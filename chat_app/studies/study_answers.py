@@ -1,7 +1,7 @@
-"""One answer of a study: written like a chat's reply, and described as a vote for it may have to be explained.
+"""Write one answer of a study: like a chat's reply, and with all that may have to explain a vote for it.
 
-Both kinds of study use it: `heard study generate` for the items of a survey, and live ballots for each arm. The model
-is the arm's own and never another, because a fallback would be judged under the wrong name.
+Both kinds of study use it: `heard study generate` for the items of a survey, and live ballots for each arm. Only the
+arm's own model may answer, because a fallback would be judged under the wrong name.
 """
 
 import random
@@ -20,7 +20,7 @@ from heard.chat_app.models.records import ModelFailure, ModelSpec
 from heard.chat_app.safety import crisis_check
 from heard.chat_app.studies.leaks import leaks_in
 from heard.chat_app.studies.study_file import Arm, StudyFile, StudyFileError
-from heard.chat_app.studies.text_features import formatting_of, words_of_text
+from heard.chat_app.studies.text_features import count_formatting, count_words
 from heard.db.records import DraftRecord, DraftStatus
 from heard.db.study_records import AnswerRecord, AnswerStatus
 from heard.hints import nearest_name
@@ -30,7 +30,7 @@ from heard.prompts.library import PromptLibrary
 from heard.prompts.records import Persona, Prompt, Strategy
 
 MOST_TOKENS = 640
-"""Of one answer: the founding study's bound. A persona may set less."""
+"""Token limit of one answer, that of the founding study. A persona may set less."""
 CRISIS = "The message is a crisis, so no model was asked."
 
 
@@ -41,55 +41,55 @@ async def write_answer(
     message: str,
     history: History,
     answer: AnswerRecord,
-    made: Drafts | None = None,
+    drafts: Drafts | None = None,
 ) -> AnswerRecord:
-    """`answer` as it came out: COMPLETE with all its columns, or FAILED with the plain sentence and what had arrived.
+    """Return `answer` COMPLETE with all its columns, or FAILED with a plain sentence and what had arrived.
 
-    `history` holds earlier (message, reply) pairs, oldest first. Times, tokens and score are those of the draft shown;
-    every draft is in `drafts` (`draft_to_json`). Nothing is stored here. A cancellation passes
-    through: the caller then has the PENDING `answer` as it was, and for `stopped` the drafts in `made`. Raises
-    StudyFileError for an arm that names no persona, strategy or model there is (see `check_arms`).
+    `history` holds earlier (message, reply) pairs, oldest first. Times, tokens and score are those of the kept draft;
+    the record's `drafts` has them all (`draft_to_json`). Nothing is stored here. On a cancellation, which is passed on,
+    `drafts` holds what had arrived, for `stopped_answer`. Raises StudyFileError for an arm that names a persona,
+    strategy or model that does not exist (see `check_arms`).
     """
     check_arms(study, services, (arm,))
-    answer = replace(answer, improve_assigned=_assigned(study, answer))
+    answer = replace(answer, improve_assigned=_trial_assignment(study, answer))
     if crisis_check.check(message).crisis:
-        return _failed(arm, answer, Drafts(), CRISIS)
+        return _failed_answer(arm, answer, Drafts(), CRISIS)
     improve = study.auto_improve == "on" or bool(answer.improve_assigned)
     persona = services.library.personas[arm.persona]
-    made = Drafts() if made is None else made
+    drafts = Drafts() if drafts is None else drafts
     try:
-        asked = AnswerRequest(
-            persona=_bounded(persona),
+        request = AnswerRequest(
+            persona=_with_token_limit(persona),
             strategy=services.library.strategies[arm.strategy],
             model=services.models.specs[arm.model],
             history=history,
             text=message,
             policy=policy_in_force(services, improve, services.settings.auto_improve_threshold),
         )
-        async with aclosing(write_drafts(services, asked, made)) as events:
+        async with aclosing(write_drafts(services, request, drafts)) as events:
             async for _ in events:
                 pass
     except ModelFailure as failure:
-        made.end(DraftStatus.BROKEN, failure.sentence)
-        if not made.complete:
-            return _failed(arm, answer, made, failure.sentence)
-        # A rewrite that broke costs nothing: the earlier whole draft stands.
-    return _complete(services, arm, answer, made)
+        drafts.end(DraftStatus.BROKEN, failure.sentence)
+        if not drafts.complete:
+            return _failed_answer(arm, answer, drafts, failure.sentence)
+        # A rewrite that broke costs nothing: the earlier complete draft is kept.
+    return _completed_answer(services, arm, answer, drafts)
 
 
-async def history_of_all(
+async def shared_history(
     services: Services, study: StudyFile, message: str, history: Sequence[Exchange]
 ) -> list[Exchange]:
-    """The earlier turns that every arm of a live study gets: those that fit all of their prompts, a rewrite's too.
+    """Return the earlier turns that every arm of a live study gets: those that fit all their prompts, with guidance.
 
-    An arm that names something that is not there has no say; `write_answer` tells of it.
+    An arm that names something that does not exist is ignored; `write_answer` raises for it.
     """
     library, specs = services.library, services.models.specs
     guidance = max(library.guidance.values(), key=len)
 
     def build(persona: Persona, strategy: Strategy, spec: ModelSpec, count: TokenCounter) -> Prompt:
         return build_prompt(
-            _bounded(persona),
+            _with_token_limit(persona),
             strategy,
             history,
             message,
@@ -106,24 +106,25 @@ async def history_of_all(
     return await common_history(services.models, [(spec, partial(make, spec)) for spec, make in builds], history)
 
 
-def _bounded(persona: Persona) -> Persona:
+def _with_token_limit(persona: Persona) -> Persona:
     return replace(persona, max_tokens=min(persona.max_tokens, MOST_TOKENS))
 
 
-def stopped(arm: Arm, answer: AnswerRecord, made: Drafts) -> AnswerRecord:
-    """`answer` as it was stopped: nothing of it is shown, and what had arrived is in its drafts."""
-    made.end(DraftStatus.STOPPED)
-    drafts = made.with_best_kept()
-    return replace(_written(arm, answer, drafts[-1], made) if drafts else answer, status=AnswerStatus.STOPPED)
+def stopped_answer(arm: Arm, answer: AnswerRecord, drafts: Drafts) -> AnswerRecord:
+    """Return `answer` STOPPED, without a text; what had arrived is in its drafts."""
+    drafts.end(DraftStatus.STOPPED)
+    records = drafts.with_best_kept()
+    base = _with_draft_details(arm, answer, records[-1], drafts) if records else answer
+    return replace(base, status=AnswerStatus.STOPPED)
 
 
 def check_arms(study: StudyFile, services: Services, arms: tuple[Arm, ...] | None = None) -> None:
-    """Raise StudyFileError for the first arm (default: of all the study's) that names something that is not there."""
+    """Raise StudyFileError for the first of the arms (default: all) that names something that does not exist."""
     check_names(study.id, study.arms if arms is None else arms, services.library, services.models.specs)
 
 
 def check_names(study_id: str, arms: tuple[Arm, ...], library: PromptLibrary, specs: Mapping[str, ModelSpec]) -> None:
-    """`check_arms` for a command that has no services open."""
+    """Check arms like `check_arms`, for a command that has no services open."""
     for arm in arms:
         for what, name, known in (
             ("persona", arm.persona, tuple(library.personas)),
@@ -137,47 +138,50 @@ def check_names(study_id: str, arms: tuple[Arm, ...], library: PromptLibrary, sp
 
 
 def model_names(specs: Mapping[str, ModelSpec]) -> tuple[str, ...]:
-    """Every name that the configured models go by, for `leaks_in`."""
+    """Return every name of the configured models, for `leaks_in`."""
     return tuple(name for spec in specs.values() for name in (spec.id, spec.model, spec.label))
 
 
 def completed(answer: AnswerRecord, text: str, names: tuple[str, ...]) -> AnswerRecord:
-    """`answer` COMPLETE with this text, and what is counted in it. For human answers as well as written ones."""
+    """Return `answer` COMPLETE with this text and the counts of it. For human answers as well as generated ones."""
     return replace(
         answer,
         text=text,
         status=AnswerStatus.COMPLETE,
         error=None,
         characters=len(text),
-        words=words_of_text(text),
-        formatting=formatting_of(text),
+        words=count_words(text),
+        formatting=count_formatting(text),
         leak=leaks_in(text, names),
     )
 
 
-def _assigned(study: StudyFile, answer: AnswerRecord) -> bool | None:
-    """The coin of a trial: from the study's secret seed and what the answer is, so that a second attempt at it keeps
-    its treatment and nobody can tell it in advance."""
+def _trial_assignment(study: StudyFile, answer: AnswerRecord) -> bool | None:
+    """Return whether a trial assigns this answer to improvement; None where there is no trial.
+
+    Decided by the study's secret seed and the answer's identity: a second attempt keeps its treatment, and nobody can
+    predict it.
+    """
     if study.auto_improve != "trial":
         return None
     what = f"{answer.item_id}/{answer.source}" if answer.item_id else answer.id
     return random.Random(f"{study.seed}/improve/{what}").random() < 0.5
 
 
-def _complete(services: Services, arm: Arm, answer: AnswerRecord, made: Drafts) -> AnswerRecord:
-    drafts = made.with_best_kept()
-    kept = next(draft for draft in drafts if draft.kept)
-    whole = completed(_written(arm, answer, kept, made), kept.text, model_names(services.models.specs))
+def _completed_answer(services: Services, arm: Arm, answer: AnswerRecord, drafts: Drafts) -> AnswerRecord:
+    records = drafts.with_best_kept()
+    kept = next(draft for draft in records if draft.kept)
+    whole = completed(_with_draft_details(arm, answer, kept, drafts), kept.text, model_names(services.models.specs))
     return replace(whole, score=kept.score, improved=kept.number > 1)
 
 
-def _failed(arm: Arm, answer: AnswerRecord, made: Drafts, sentence: str) -> AnswerRecord:
-    drafts = made.with_best_kept()
-    base = _written(arm, answer, drafts[-1], made) if drafts else replace(answer, model=arm.model)
+def _failed_answer(arm: Arm, answer: AnswerRecord, drafts: Drafts, sentence: str) -> AnswerRecord:
+    records = drafts.with_best_kept()
+    base = _with_draft_details(arm, answer, records[-1], drafts) if records else replace(answer, model=arm.model)
     return replace(base, status=AnswerStatus.FAILED, error=sentence)
 
 
-def _written(arm: Arm, answer: AnswerRecord, kept: DraftRecord, made: Drafts) -> AnswerRecord:
+def _with_draft_details(arm: Arm, answer: AnswerRecord, kept: DraftRecord, drafts: Drafts) -> AnswerRecord:
     return replace(
         answer,
         persona=arm.persona,
@@ -190,6 +194,6 @@ def _written(arm: Arm, answer: AnswerRecord, kept: DraftRecord, made: Drafts) ->
         prompt_tokens=kept.prompt_tokens,
         completion_tokens=kept.completion_tokens,
         cut=kept.cut,
-        policy=made.policy,
-        drafts=[draft_to_json(draft) for draft in made.with_best_kept()],
+        policy=drafts.policy,
+        drafts=[draft_to_json(draft) for draft in drafts.with_best_kept()],
     )

@@ -1,4 +1,4 @@
-"""A study's file (TOML): what is compared, who may take part, what they are asked and told.
+"""The study file (TOML): what is compared, who may take part, and what they are asked and shown.
 
 An unknown key or name is refused with the nearest right one: a study that runs under the wrong condition is lost.
 """
@@ -20,8 +20,8 @@ from heard.hints import nearest_name
 from heard.validation import faults_of
 
 NAME = r"^[a-z0-9][a-z0-9_-]{0,62}$"
-MOST = len(LETTERS)
-"""Answers on one ballot."""
+MOST_ANSWERS = len(LETTERS)
+"""Most answers on one ballot."""
 OPEN_QUESTION = (
     "What made certain responses seem more empathetic than others, and what informed your decisions overall?"
 )
@@ -32,11 +32,11 @@ class StudyFileError(UserError):
     """A study's file that cannot be used; `str()` names the file, the fault and the next step."""
 
 
-class _Part(BaseModel):
+class _Section(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
 
 
-class Arm(_Part):
+class Arm(_Section):
     """One source that heard writes: a persona, a strategy and a model."""
 
     name: str = Field(pattern=NAME, examples=["autumn-1"])
@@ -49,7 +49,7 @@ class Arm(_Part):
     """A model's name, as `heard models list` shows it."""
 
 
-class Condition(_Part):
+class Condition(_Section):
     """One group of participants."""
 
     name: str = Field(pattern=NAME, examples=["autumn-1"])
@@ -60,7 +60,7 @@ class Condition(_Part):
     """The sources that its people judge; empty means all. At least two."""
 
 
-class StudyFile(_Part):
+class StudyFile(_Section):
     """Everything that a study sets. The line under a field is its meaning and unit."""
 
     id: str = Field(pattern=NAME, examples=["autumn-1"])
@@ -99,12 +99,12 @@ class StudyFile(_Part):
     """Of the order of answers; unset is a random one, kept with the study."""
 
     @model_validator(mode="after")
-    def _whole(self) -> "StudyFile":
+    def _check_consistency(self) -> "StudyFile":
         names = self.all_sources
         if len(set(names)) != len(names):
             raise ValueError("two sources have the same name")
-        if self.kind is StudyKind.LIVE and not 2 <= len(self.arms) <= MOST:
-            raise ValueError(f"a live study has two to {MOST} arms")
+        if self.kind is StudyKind.LIVE and not 2 <= len(self.arms) <= MOST_ANSWERS:
+            raise ValueError(f"a live study has two to {MOST_ANSWERS} arms")
         if self.kind is StudyKind.LIVE and self.sources:
             raise ValueError("a live study has arms and no other sources")
         if len({condition.name for condition in self.conditions}) != len(self.conditions):
@@ -128,7 +128,7 @@ class StudyFile(_Part):
 
 
 def read_study_file(path: Path) -> StudyFile:
-    """Read and check one file. Raises StudyFileError."""
+    """Read and validate one file. Raises StudyFileError."""
     try:
         values = tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
@@ -139,7 +139,7 @@ def read_study_file(path: Path) -> StudyFile:
 
 
 def parse_study(values: Mapping[str, Any], where: str) -> StudyFile:
-    """A study from its file's values; `where` is named in errors. Raises StudyFileError."""
+    """Return a study from the values of its file; `where` is named in errors. Raises StudyFileError."""
     try:
         return StudyFile.model_validate(dict(values))
     except ValidationError as error:
@@ -147,21 +147,21 @@ def parse_study(values: Mapping[str, Any], where: str) -> StudyFile:
 
 
 def study_of(record: StudyRecord) -> StudyFile:
-    """The file of a stored study."""
+    """Return the file of a stored study."""
     return parse_study(record.definition, f"study {record.id}")
 
 
 def definition_of(study: StudyFile) -> tuple[dict[str, Any], str]:
-    """The study as JSON values for the database, and the sha256 of their canonical JSON."""
+    """Return the study as JSON values for the database, and the sha256 of their canonical JSON."""
     values = study.model_dump(mode="json")
     text = json.dumps(values, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
     return values, hashlib.sha256(text.encode("utf-8")).hexdigest()
 
 
-def record_of(study: StudyFile, known: StudyRecord | None) -> StudyRecord:
-    """The study as it is stored, `known` being how it is stored now. Without a seed of its own it keeps the one of
-    chance that it was given the first time."""
+def record_of(study: StudyFile, stored: StudyRecord | None) -> StudyRecord:
+    """Return the study's record; `stored` is its present one, if any. A study without a seed of its own gets a random
+    one, and keeps that of `stored`."""
     if not study.seed:
-        study = study.model_copy(update={"seed": study_of(known).seed if known else secrets.token_hex(16)})
+        study = study.model_copy(update={"seed": study_of(stored).seed if stored else secrets.token_hex(16)})
     definition, digest = definition_of(study)
-    return StudyRecord(study.id, study.kind, definition, digest, known.created_at if known else datetime.now(UTC))
+    return StudyRecord(study.id, study.kind, definition, digest, stored.created_at if stored else datetime.now(UTC))

@@ -1,9 +1,9 @@
-"""Survey mode: who may enter a study, where a person stands in it, and what of a ballot may be shown before the vote.
+"""Survey mode: who may enter a study, how far a person is in it, and what of a ballot may be shown before the vote.
 
-A live study has the same door, for people who come by a link: they are enrolled here, vote in the chat, and come back
-for the end when they have judged as many messages as the study asks for.
+People who come to a live study by a link enter here too: they are enrolled, vote in the chat, and come back for the
+last page when they have judged as many messages as the study requires.
 
-The last is the point of `ShownBallot`: it has no field that could carry a source, so that no page can show one.
+`BlindBallot` has no field that could hold a source, so that no page can show one before the vote.
 """
 
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ from heard.chat_app.common.notice import notice
 from heard.chat_app.common.text import has_visible, readable
 from heard.chat_app.conversation.services import Services
 from heard.chat_app.safety import crisis_check
-from heard.chat_app.studies.assignment import admit
+from heard.chat_app.studies.assignment import admission_refusal
 from heard.chat_app.studies.enrolment import enrol
 from heard.chat_app.studies.study_file import StudyFile, study_of
 from heard.chat_app.studies.votes import Marks
@@ -31,7 +31,7 @@ from heard.db.study_records import (
 )
 
 CLOSING_LIMIT = 5_000
-"""Characters of the answer to the open question."""
+"""Most characters of the answer to the open question."""
 
 NO_STUDY = "There is no study at this address. Check the link for a missing or an extra letter."
 OTHER_LINK = (
@@ -42,16 +42,16 @@ TOO_LONG = "Your answer has {length:,} characters, and {most:,} fit. Please shor
 
 
 class Consent(Enum):
-    """What a visitor's newest answer says to a survey, which needs use and research under the notice in force."""
+    """A visitor's consent to a survey, which needs use of the chat and research under the current notice."""
 
     MISSING = auto()
-    """Not asked yet, asked under another notice, or no to all."""
+    """Not asked yet, asked under another notice, or refused."""
     NO_RESEARCH = auto()
     GIVEN = auto()
 
 
-class Closed(Exception):
-    """A survey page that does not open, with what to tell instead: an HTTP status, a title and a sentence."""
+class PageRefused(Exception):
+    """A survey page is not shown; instead there are an HTTP status, a title and a sentence."""
 
     def __init__(self, status: int, title: str, sentence: str) -> None:
         super().__init__(sentence)
@@ -59,99 +59,99 @@ class Closed(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class ShownAnswer:
-    """One answer as it stands on the page before the vote."""
+class BlindAnswer:
+    """One answer as it is shown before the vote."""
 
     letter: str
     text: str
-    """"" where it cannot be chosen."""
+    """"" if it cannot be chosen."""
     reason: str | None
     """Why it cannot be chosen, or None."""
 
 
 @dataclass(frozen=True, slots=True)
-class ShownBallot:
-    """All of a ballot that reaches the browser before the vote."""
+class BlindBallot:
+    """All parts of a ballot that reach the browser before the vote."""
 
     id: str
     number: int
     message: str
-    answers: tuple[ShownAnswer, ...]
+    answers: tuple[BlindAnswer, ...]
     asks_least: bool
     """Whether the least empathetic answer is marked too."""
     closed: str | None
-    """Why nothing here can be voted on, or None."""
+    """Why the ballot cannot be voted on, or None."""
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
-    """Where an enrolled person is in a study."""
+class Participation:
+    """The progress of an enrolled person in a study."""
 
     enrolment: EnrolmentRecord
     ballots: Sequence[tuple[BallotRecord, VoteRecord | None]]
-    wanted: int | None = None
-    """In a live study, the messages to judge before the end; None in a survey, whose ballots are all drawn."""
+    required_votes: int | None = None
+    """In a live study, the number of messages to judge; None in a survey, whose ballots are all drawn."""
 
     @property
     def total(self) -> int:
-        """Ballots that this person is asked to vote on."""
-        return len(self.ballots) if self.wanted is None else self.wanted
+        """Number of ballots that this person has to vote on."""
+        return len(self.ballots) if self.required_votes is None else self.required_votes
 
     @property
     def voted(self) -> int:
-        """Ballots that are done with: in a survey voted on or closed; in a live study judged, which a skip is not."""
-        if self.wanted is not None:
+        """Number of ballots that are done: in a survey voted on or closed; in a live study voted on and not skipped."""
+        if self.required_votes is not None:
             return sum(vote is not None and vote.choice is not Choice.SKIPPED for _, vote in self.ballots)
         return sum(vote is not None or ballot.closed_reason is not None for ballot, vote in self.ballots)
 
     @property
     def next(self) -> int | str | None:
-        """Below which address it goes on: the first ballot that waits for a vote, or the chat; None at the end."""
-        if self.wanted is not None:
-            return "chat" if self.voted < self.wanted else None
+        """The next page: the number of the first ballot that waits for a vote, or "chat"; None at the end."""
+        if self.required_votes is not None:
+            return "chat" if self.voted < self.required_votes else None
         waiting = (b.number for b, vote in self.ballots if vote is None and b.closed_reason is None)
         return next(waiting, None)
 
     def ballot(self, number: int) -> tuple[BallotRecord, VoteRecord | None] | None:
-        """One ballot and its vote, or None: also for one that lies beyond the first that waits."""
-        if self.wanted is not None or (isinstance(self.next, int) and number > self.next):
+        """Return a ballot and its vote; None if there is none, or if it comes after the first that waits for a vote."""
+        if self.required_votes is not None or (isinstance(self.next, int) and number > self.next):
             return None
         return next((pair for pair in self.ballots if pair[0].number == number), None)
 
 
 class Surveys:
-    """Every survey of this server. All methods may raise StoreError."""
+    """The surveys of this server. All methods may raise StoreError."""
 
     def __init__(self, services: Services, live_study: StudyFile | None = None) -> None:
         self._store, self._studies, self._live = services.store, services.studies, live_study
         self._version = notice(services.settings.persona_word).version
 
     async def study(self, name: str) -> StudyFile:
-        """The survey called `name`, or the live study that is on. Raises Closed (404)."""
+        """Return the survey with this id, or the live study that is on. Raises PageRefused (404)."""
         if self._live is not None and self._live.id == name:
             return self._live
         record = await self._studies.study(name)
         if record is None or record.kind is not StudyKind.SURVEY:
-            raise Closed(404, "No such study", NO_STUDY)
+            raise PageRefused(404, "No such study", NO_STUDY)
         return study_of(record)
 
     async def consent(self, participant_id: str | None) -> Consent:
-        """What a visitor has agreed to."""
+        """Return what a visitor has consented to."""
         stored = await self._store.latest_consent(participant_id) if participant_id else None
         if stored is None or not stored.chat or stored.version != self._version:
             return Consent.MISSING
         return Consent.GIVEN if stored.research else Consent.NO_RESEARCH
 
-    async def standing(self, study: StudyFile, participant_id: str) -> Standing | None:
-        """Where a person is; None when not enrolled."""
+    async def participation(self, study: StudyFile, participant_id: str) -> Participation | None:
+        """Return a person's progress; None if they are not enrolled."""
         enrolment = await self._studies.enrolment(study.id, participant_id)
         if enrolment is None:
             return None
-        wanted = study.items_per_person if study.kind is StudyKind.LIVE else None
-        return Standing(enrolment, await self._studies.ballots_of_person(study.id, participant_id), wanted)
+        required_votes = study.items_per_person if study.kind is StudyKind.LIVE else None
+        return Participation(enrolment, await self._studies.ballots_of_person(study.id, participant_id), required_votes)
 
     async def length(self, study: StudyFile) -> int:
-        """The most messages that a new person is given; attention items come on top of the study's own number."""
+        """Return the most ballots that a new person gets; attention items are added to the study's own number."""
         if study.kind is StudyKind.LIVE:
             return study.items_per_person
         items = await self._studies.items(study.id, answers=False)
@@ -159,75 +159,75 @@ class Surveys:
         return min(study.items_per_person, ordinary) + len(items) - ordinary
 
     async def enrol(self, study: StudyFile, participant_id: str, external: str | None) -> None:
-        """Give a person their ballots, once; the second time changes nothing.
+        """Enrol a person and draw their ballots; does nothing if they are enrolled.
 
-        Raises Closed (403) when the study is not for them, full or empty.
+        Raises PageRefused (403) if the study is not open to them, full or empty.
         """
         try:
             await enrol(self._studies, study, participant_id, external)
         except StudyRefused as refused:
-            raise Closed(403, "Not open to you", str(refused)) from None
+            raise PageRefused(403, "Not open to you", str(refused)) from None
 
-    async def blind_view(self, ballot: BallotRecord) -> ShownBallot:
-        """A ballot without its secret. Raises Closed (404) when its item is not there any more."""
+    async def blind_ballot(self, ballot: BallotRecord) -> BlindBallot:
+        """Return a ballot without its sources. Raises PageRefused (404) if its item does not exist any more."""
         item = await self._studies.item(ballot.item_id) if ballot.item_id else None
         if item is None:
-            raise Closed(404, "Not here", "There is no such page of this study any more.")
+            raise PageRefused(404, "Not here", "There is no such page of this study any more.")
         texts = {answer.id: answer.text for answer in item.answers}
         answers = tuple(
-            ShownAnswer(
+            BlindAnswer(
                 LETTERS[slot.position - 1],
                 texts.get(slot.answer_id, "") if slot.votable else "",
                 None if slot.votable else slot.reason or "It cannot be chosen.",
             )
             for slot in ballot.slots
         )
-        return ShownBallot(ballot.id, ballot.number, item.message, answers, ballot.asks_least, ballot.closed_reason)
+        return BlindBallot(ballot.id, ballot.number, item.message, answers, ballot.asks_least, ballot.closed_reason)
 
     async def answers(self, ballot: BallotRecord) -> list[AnswerRecord]:
-        """Who wrote what, by position: for a page after the own vote only."""
+        """Return the answers with their sources, in order of position: only for a page after the person's own vote."""
         return await self._studies.answers_of(ballot.id)
 
     async def close(self, study: StudyFile, participant_id: str, closing: str | None) -> None:
-        """Write the end of a person's survey. Raises VoteRefused while a ballot waits for a vote."""
+        """Store the end of a person's survey. Raises VoteRefused while a ballot waits for a vote."""
         await self._studies.complete(study.id, participant_id, closing, datetime.now(UTC))
 
 
-def check_entry(study: StudyFile, external: str | None, standing: Standing | None) -> None:
-    """Raise Closed for a link that does not let this visitor in; who is enrolled already goes on without an id."""
-    if standing is not None:
-        if external is not None and external != standing.enrolment.external_id:
-            raise Closed(409, "Already taking part", OTHER_LINK)
+def check_entry(study: StudyFile, external: str | None, participation: Participation | None) -> None:
+    """Raise PageRefused if a link does not admit this visitor. Enrolled people may come back without an id."""
+    if participation is not None:
+        if external is not None and external != participation.enrolment.external_id:
+            raise PageRefused(409, "Already taking part", OTHER_LINK)
         return
-    if sentence := admit(study, external):
-        raise Closed(403, "Not open to you", sentence)
+    if sentence := admission_refusal(study, external):
+        raise PageRefused(403, "Not open to you", sentence)
 
 
 @dataclass(frozen=True, slots=True)
-class Closing:
-    """The answer to the open question, read."""
+class ClosingAnswer:
+    """The checked answer to the open question."""
 
     text: str | None
-    """What is stored; None for nothing."""
+    """The text to store; None for nothing."""
     crisis: str | None = None
-    """The language of a crisis in it, at which nothing of it is stored."""
+    """The language of a crisis in it, which is not stored."""
     problem: str | None = None
-    """Why it cannot be taken."""
+    """Why it is refused."""
 
 
-def read_closing(given: str) -> Closing:
-    """Read the answer to the open question. Blocking: the crisis check of a long text takes its time."""
+def check_closing_answer(given: str) -> ClosingAnswer:
+    """Check the answer to the open question. Blocks: the crisis check of a long text takes its time."""
     text = readable(given).replace("\r\n", "\n").replace("\r", "\n").strip()
     verdict = crisis_check.check(text)
     if verdict.crisis:
-        return Closing(None, crisis=verdict.language or "en")
+        return ClosingAnswer(None, crisis=verdict.language or "en")
     if len(text) > CLOSING_LIMIT:
-        return Closing(None, problem=TOO_LONG.format(length=len(text), most=CLOSING_LIMIT))
-    return Closing(text if has_visible(text) else None)
+        return ClosingAnswer(None, problem=TOO_LONG.format(length=len(text), most=CLOSING_LIMIT))
+    return ClosingAnswer(text if has_visible(text) else None)
 
 
-def marked(marks: Marks, of: str) -> str:
-    """How a person marked the answer `of`, in words; "" for not at all."""
+def mark_in_words(marks: Marks, of: str) -> str:
+    """Return in words how a person marked the answer with the letter `of`; "" if they did not."""
     if marks.choice != Choice.RANKED.value:
         return ""
     return "your most empathetic" if of == marks.most else "your least empathetic" if of == marks.least else ""

@@ -1,11 +1,11 @@
-"""How long a text is and how much Markdown is in it, so that a study can tell liking a reply from liking its form."""
+"""Length and Markdown formatting of a text, so that a study can tell liking a reply from liking its form."""
 
 import re
 
 from markdown_it import MarkdownIt
 
-COUNTS = ("paragraphs", "headings", "bullets", "numbered", "bold", "links", "emoji")
-"""The keys of `formatting_of`, in the order of exports."""
+FORMATTING_KEYS = ("paragraphs", "headings", "bullets", "numbered", "bold", "links", "emoji")
+"""The keys of `count_formatting`, in the order of exports."""
 
 _MARKDOWN = MarkdownIt("commonmark", {"html": False, "maxNesting": 20}).enable(["table", "strikethrough"])
 _ADDRESS = re.compile(r"(?:https?://|www\.)\w", re.IGNORECASE)
@@ -15,15 +15,15 @@ _PICTURE = (
 )
 _ONE = f"{_PICTURE}[\ufe0f\U0001f3fb-\U0001f3ff]*"
 _EMOJI = re.compile(f"[\U0001f1e6-\U0001f1ff]{{2}}|[0-9#*]\ufe0f?\u20e3|{_ONE}(?:\u200d{_ONE})*")
-"""One match for what is seen as one picture: flags, keys, skin tones and joined families are single ones."""
+"""Matches what is displayed as one picture: a flag, a keycap, a picture with a skin tone, a joined family."""
 
 
-def formatting_of(text: str) -> dict[str, int]:
-    """The number of each of COUNTS in `text`, read as Markdown. Never raises.
+def count_formatting(text: str) -> dict[str, int]:
+    """Return the number of each of FORMATTING_KEYS in `text`, parsed as Markdown. Never raises.
 
-    A list's items are no paragraphs; numbered items are no bullets. `links` are Markdown links and bare addresses.
+    Items of a list do not count as paragraphs, nor numbered items as bullets. `links` are Markdown links and bare URLs.
     """
-    counts = dict.fromkeys(COUNTS, 0)
+    counts = dict.fromkeys(FORMATTING_KEYS, 0)
     lists: list[str] = []
     for token in _MARKDOWN.parse(text):
         match token.type:
@@ -49,6 +49,6 @@ def formatting_of(text: str) -> dict[str, int]:
     return counts
 
 
-def words_of_text(text: str) -> int:
-    """Words: pieces between white space with at least one letter or digit, so that bullets and dashes are none."""
+def count_words(text: str) -> int:
+    """Return the number of words: pieces between white space with at least one letter or digit."""
     return sum(any(character.isalnum() for character in piece) for piece in text.split())

@@ -1,17 +1,17 @@
-"""In what order answers stand on a ballot: balanced, not only random.
+"""The order of the answers on a ballot: balanced, not only random.
 
-A Williams design (Williams 1949) is a set of orders of n things in which each stands in each place equally often and
-follows each other one equally often: n orders when n is even, 2n when it is odd. Ballots go through its rows one after
-the other, in blocks; which thing plays which part, and in what sequence a block's rows come, is drawn anew for each
-block from a seed that is stored, so that nobody can foresee the next ballot.
+A Williams design (Williams 1949) is a set of orders of n treatments in which each stands in each place equally often
+and follows each other one equally often: n orders if n is even, 2n if it is odd. Ballots go through its rows one after
+the other, in blocks. Which source is which treatment, and the sequence of the rows, is shuffled for each block with a
+seed that is stored, so that nobody can predict the next ballot.
 """
 
 import random
 from collections.abc import Sequence
 
 
-def williams(n: int) -> list[list[int]]:
-    """A Williams design for `n` things, 2 or more: rows of 0..n-1."""
+def williams_design(n: int) -> list[list[int]]:
+    """Return a Williams design for `n` treatments, 2 or more: rows of 0..n-1."""
     first = [0]
     low, high = 1, n - 1
     while len(first) < n:
@@ -22,13 +22,13 @@ def williams(n: int) -> list[list[int]]:
 
 
 def balanced_order(sources: Sequence[str], key: str, drawn: int) -> tuple[list[str], int, int]:
-    """The order for the next ballot, its seed, and its row (0..) of the design as that seed shuffled it.
+    """Return the order for the next ballot, its seed, and its row (0..) of the design that the seed has shuffled.
 
-    `drawn` is how many ballots of this kind there are already; `key` names the kind and holds the study's secret seed,
-    without which nobody can tell the next order. The same arguments give the same answer.
+    `drawn` is the number of ballots of this kind so far; `key` names the kind and contains the study's secret seed,
+    without which nobody can predict the order. Deterministic.
     """
     parts = sorted(sources)
-    rows = williams(len(parts))
+    rows = williams_design(len(parts))
     block, place = divmod(drawn, len(rows))
     seed = random.Random(f"{key}/{block}").getrandbits(31)
     shuffled = random.Random(seed)

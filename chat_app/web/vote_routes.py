@@ -10,7 +10,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from heard.chat_app.common.refusals import RefusedCall
 from heard.chat_app.safety import crisis_check
-from heard.chat_app.studies.votes import BROKEN, LONGEST_REASON, take_vote
+from heard.chat_app.studies.votes import BROKEN, LONGEST_REASON, cast_vote
 from heard.chat_app.web.dependencies import CountryDep, ParticipantDep, SiteDep
 from heard.chat_app.web.json_route import JsonRoute
 from heard.db.study_records import LETTERS, WIDTHS, Choice, VoteRecord
@@ -101,9 +101,9 @@ router = APIRouter(route_class=VoteRoute)
 
 @router.post("/vote")
 async def vote(site: SiteDep, participant: Annotated[str, Depends(voter)], country: CountryDep, sent: Vote) -> Any:
-    """What `take_vote` gives, and with `handoff` in Markdown where that has `crisis`: people first, so the page shows
+    """What `cast_vote` gives, and with `handoff` in Markdown where that has `crisis`: people first, so the page shows
     this above everything that it is told of the vote."""
-    receipt = await take_vote(site.services, sent.record(participant))
+    receipt = await cast_vote(site.services, sent.record(participant))
     if "crisis" in receipt:
         receipt["handoff"] = crisis_check.handoff(country, receipt["crisis"])
     return receipt

@@ -6,7 +6,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from heard.chat_app.studies.survey_links import onward
+from heard.chat_app.studies.survey_links import safe_next_url
 from heard.db.study_store import StudyStore
 from tests.journeys.survey_steps import PID, agree, begin, get, rows, vote, words
 from tests.journeys.survey_steps import studies as studies
@@ -115,7 +115,7 @@ FOREIGN = [
 
 async def test_the_questions_lead_nowhere_else(web: Web) -> None:
     for where in FOREIGN:
-        assert onward(where) == ""
+        assert safe_next_url(where) == ""
         page = await web.client.get("/consent", params={"next": where})
         assert 'name="next"' not in page.text
         assert (await web.answer(next=where)).headers["location"] == "/chat/"

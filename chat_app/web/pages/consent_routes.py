@@ -11,7 +11,7 @@ from pydantic import BaseModel, Field
 from heard.chat_app.common.identity import COOKIE_SECONDS, COUNTRY_COOKIE, VISITOR_COOKIE, new_participant
 from heard.chat_app.common.notice import notice
 from heard.chat_app.safety import crisis_check
-from heard.chat_app.studies.survey_links import onward
+from heard.chat_app.studies.survey_links import safe_next_url
 from heard.chat_app.web.dependencies import CountryDep, ParticipantDep, Site, SiteDep
 from heard.chat_app.web.pages.crisis_help import phone_numbers
 from heard.chat_app.web.pages.rendering import page
@@ -19,7 +19,7 @@ from heard.db.records import ConsentRecord
 
 CHAT = "/chat/"
 Next = Annotated[str, Query(alias="next")]
-"""Where to go on after the questions: a survey's entry (`survey_links.onward` lets nothing else pass), or the chat."""
+"""Where to go on after the questions: a survey's entry (all that `survey_links.safe_next_url` allows), or the chat."""
 
 ADULT = "Please tick that you are 18 or older. If you are younger, do not use the chat; the crisis lines are yours too."
 RESEARCH = "Please answer the question about research. Both answers open the chat."
@@ -69,7 +69,7 @@ ConsentDep = Annotated[ConsentRecord | None, Depends(stored_consent)]
 async def first_page(site: SiteDep, stored: ConsentDep, country: CountryDep, to: Next = "") -> Response:
     """The questions; for whoever has agreed to this notice, the way on."""
     if stored and stored.chat and stored.version == _version(site):
-        return RedirectResponse(onward(to) or CHAT, 303)
+        return RedirectResponse(safe_next_url(to) or CHAT, 303)
     return _question_page(site, stored, Answers(country=country or ""), to)
 
 
@@ -110,7 +110,7 @@ async def _agreed(site: Site, known: str | None, answers: Answers) -> Response:
     await store.ensure_participant(participant)
     research = answers.research == "yes"
     await store.save_consent(ConsentRecord(participant, _version(site), True, research, datetime.now(UTC)))
-    response = RedirectResponse(onward(answers.to) or CHAT, 303)
+    response = RedirectResponse(safe_next_url(answers.to) or CHAT, 303)
     signed = site.identity.sign(participant)
     response.set_cookie(VISITOR_COOKIE, signed, COOKIE_SECONDS, httponly=True, samesite="lax")
     return response
@@ -125,7 +125,7 @@ async def _refused(site: Site, stored: ConsentRecord | None, country: str | None
         await site.chats.stop(participant)
         await site.chats.dismiss(participant)
     # Not the chat's hand-off: its words answer a message, and here nobody has written one.
-    return page("declined.html", stored=stored is not None, survey=onward(to), **phone_numbers(country))
+    return page("declined.html", stored=stored is not None, survey=safe_next_url(to), **phone_numbers(country))
 
 
 def _question_page(
@@ -145,7 +145,7 @@ def _question_page(
         changing=stored is not None,
         current=stored is not None and stored.version == _version(site),
         answers=answers,
-        survey=onward(to),
+        survey=safe_next_url(to),
         problems=problems,
     )
 

@@ -13,21 +13,21 @@ from starlette.concurrency import run_in_threadpool
 from heard.chat_app.studies.study_file import StudyFile
 from heard.chat_app.studies.survey import (
     CLOSING_LIMIT,
-    Closed,
     Consent,
-    Standing,
+    PageRefused,
+    Participation,
+    check_closing_answer,
     check_entry,
-    marked,
-    read_closing,
+    mark_in_words,
 )
-from heard.chat_app.studies.survey_links import DamagedLink, asked_first, entry, external_id, study_name
+from heard.chat_app.studies.survey_links import DamagedLink, consent_url, entry_url, external_id, study_name
 from heard.chat_app.studies.votes import Marks
 from heard.chat_app.web.dependencies import CountryDep, ParticipantDep, Site, SiteDep
 from heard.chat_app.web.pages.crisis_help import handoff
 from heard.chat_app.web.pages.markup import as_html
 from heard.chat_app.web.pages.rendering import EarlyResponse, page
 from heard.db.errors import StoreError
-from heard.db.study_records import LETTERS, BallotRecord, VoteRecord, told
+from heard.db.study_records import LETTERS, BallotRecord, VoteRecord, is_informed
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ class Visit:
 
     study: StudyFile
     participant: str
-    standing: Standing
+    participation: Participation
 
     def path(self, *parts: int | str) -> str:
         """An address below this study."""
@@ -45,7 +45,7 @@ class Visit:
     @property
     def onward(self) -> str:
         """Where the survey goes on."""
-        return self.path("end" if self.standing.next is None else self.standing.next)
+        return self.path("end" if self.participation.next is None else self.participation.next)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,25 +63,25 @@ class OwnBallot:
 
 async def enter(
     site: Site, name: str, participant: str | None, external: str | None
-) -> tuple[StudyFile, str, Standing | None]:
-    """Somebody who may take part and has agreed, enrolled or not. Raises Closed, and EarlyResponse to the questions."""
+) -> tuple[StudyFile, str, Participation | None]:
+    """Return somebody who may take part and has agreed, enrolled or not. Raises PageRefused and EarlyResponse."""
     study = await site.surveys.study(name)
-    standing = await site.surveys.standing(study, participant) if participant else None
-    check_entry(study, external, standing)
+    participation = await site.surveys.participation(study, participant) if participant else None
+    check_entry(study, external, participation)
     consent = await site.surveys.consent(participant)
     if participant is None or consent is Consent.MISSING:
-        raise _redirect(asked_first(study.id, external))
+        raise _redirect(consent_url(study.id, external))
     if consent is Consent.NO_RESEARCH:
-        raise _redirect(entry(study.id, external, "/research"))
-    return study, participant, standing
+        raise _redirect(entry_url(study.id, external, "/research"))
+    return study, participant, participation
 
 
 async def visit_of(site: SiteDep, name: str, participant: ParticipantDep) -> Visit:
-    """An enrolled person. Raises Closed, and EarlyResponse to the entry or the questions."""
-    study, known, standing = await enter(site, name, participant, None)
-    if standing is None:
-        raise _redirect(entry(study.id, None))
-    return Visit(study, known, standing)
+    """An enrolled person. Raises PageRefused, and EarlyResponse to the entry or the questions."""
+    study, known, participation = await enter(site, name, participant, None)
+    if participation is None:
+        raise _redirect(entry_url(study.id, None))
+    return Visit(study, known, participation)
 
 
 VisitDep = Annotated[Visit, Depends(visit_of)]
@@ -89,7 +89,7 @@ VisitDep = Annotated[Visit, Depends(visit_of)]
 
 async def ballot_of(visit: VisitDep, number: int) -> OwnBallot:
     """The ballot of the address. Raises EarlyResponse to where the survey goes on, if the person has not reached it."""
-    found = visit.standing.ballot(number)
+    found = visit.participation.ballot(number)
     if found is None:
         raise _redirect(visit.onward)
     return OwnBallot(visit, *found)
@@ -104,16 +104,16 @@ router = APIRouter()
 async def by_parameters(request: Request, site: SiteDep) -> Response:
     """The entry for links that name the study by a parameter."""
     study = await site.surveys.study(study_name(request.query_params))
-    return RedirectResponse(entry(study.id, external_id(request.query_params)), 303)
+    return RedirectResponse(entry_url(study.id, external_id(request.query_params)), 303)
 
 
 @router.get("/survey/{name}")
 async def first_page(request: Request, site: SiteDep, name: str, participant: ParticipantDep) -> Response:
     """The introduction; for whoever is enrolled, the way on."""
     external = external_id(request.query_params)
-    study, known, standing = await enter(site, name, participant, external)
-    if standing is not None:
-        return RedirectResponse(Visit(study, known, standing).onward, 303)
+    study, known, participation = await enter(site, name, participant, external)
+    if participation is not None:
+        return RedirectResponse(Visit(study, known, participation).onward, 303)
     return survey_page(
         "survey_start.html",
         study=study,
@@ -128,10 +128,10 @@ async def first_page(request: Request, site: SiteDep, name: str, participant: Pa
 async def start(site: SiteDep, name: str, participant: ParticipantDep, pid: Annotated[str, Form()] = "") -> Response:
     """Enrol."""
     external = external_id({"pid": pid})
-    study, known, standing = await enter(site, name, participant, external)
-    if standing is None:
+    study, known, participation = await enter(site, name, participant, external)
+    if participation is None:
         await site.surveys.enrol(study, known, external)
-    return RedirectResponse(entry(study.id, None), 303)
+    return RedirectResponse(entry_url(study.id, None), 303)
 
 
 @router.get("/survey/{name}/research")
@@ -140,24 +140,26 @@ async def needs_research(request: Request, site: SiteDep, name: str, participant
     external = external_id(request.query_params)
     study = await site.surveys.study(name)
     if await site.surveys.consent(participant) is not Consent.NO_RESEARCH:
-        return RedirectResponse(entry(study.id, external), 303)
-    return survey_page("survey_research.html", study=study, where=asked_first(study.id, external))
+        return RedirectResponse(entry_url(study.id, external), 303)
+    return survey_page("survey_research.html", study=study, where=consent_url(study.id, external))
 
 
 @router.get("/survey/{name}/chat")
 async def in_the_chat(visit: VisitDep) -> Response:
     """The way into the chat, whose messages a live study judges."""
-    if visit.standing.next != "chat":
+    if visit.participation.next != "chat":
         return RedirectResponse(visit.onward, 303)
-    return survey_page("survey_chat.html", study=visit.study, voted=visit.standing.voted, total=visit.standing.total)
+    return survey_page(
+        "survey_chat.html", study=visit.study, voted=visit.participation.voted, total=visit.participation.total
+    )
 
 
 @router.get("/survey/{name}/end")
 async def end(site: SiteDep, visit: VisitDep) -> Response:
     """The open question, then the thanks with the completion code."""
-    if visit.standing.next is not None:
+    if visit.participation.next is not None:
         return RedirectResponse(visit.onward, 303)
-    if visit.standing.enrolment.completed_at is None:
+    if visit.participation.enrolment.completed_at is None:
         if visit.study.open_question:
             return survey_page("survey_end.html", study=visit.study, closing="", problem=None)
         await site.surveys.close(visit.study, visit.participant, None)
@@ -167,9 +169,9 @@ async def end(site: SiteDep, visit: VisitDep) -> Response:
 @router.post("/survey/{name}/end")
 async def close(site: SiteDep, visit: VisitDep, country: CountryDep, closing: Annotated[str, Form()] = "") -> Response:
     """Take the answer to the open question."""
-    if visit.standing.next is not None or visit.standing.enrolment.completed_at is not None:
+    if visit.participation.next is not None or visit.participation.enrolment.completed_at is not None:
         return RedirectResponse(visit.onward, 303)
-    read = await run_in_threadpool(read_closing, closing)
+    read = await run_in_threadpool(check_closing_answer, closing)
     status, problem = (422, read.problem) if read.problem else (503, None)
     if problem is None:
         try:
@@ -188,16 +190,16 @@ async def close(site: SiteDep, visit: VisitDep, country: CountryDep, closing: An
 async def ballot(site: SiteDep, own: BallotDep) -> Response:
     """A ballot, with the marks of its vote."""
     visit = own.visit
-    view = await site.surveys.blind_view(own.record)
+    view = await site.surveys.blind_ballot(own.record)
     return survey_page(
         "survey_ballot.html",
         study=visit.study,
         ballot=view,
         htmls={answer.letter: as_html(answer.text) for answer in view.answers},
         marks=Marks.of(own.vote),
-        final=told(visit.study.reveal, own.vote),
-        voted=visit.standing.voted,
-        total=visit.standing.total,
+        final=is_informed(visit.study.reveal, own.vote),
+        voted=visit.participation.voted,
+        total=visit.participation.total,
         after=own.path("answers"),
         help=own.path("help"),
         onward=visit.onward,
@@ -208,19 +210,19 @@ async def ballot(site: SiteDep, own: BallotDep) -> Response:
 async def who_wrote_what(site: SiteDep, own: BallotDep) -> Response:
     """The sources of a ballot, once its vote is in and the study tells them."""
     visit = own.visit
-    if not told(visit.study.reveal, own.vote):
+    if not is_informed(visit.study.reveal, own.vote):
         return RedirectResponse(visit.onward, 303)
     marks = Marks.of(own.vote)
     rows = [
-        {"letter": letter, "answer": answer, "html": as_html(answer.text), "mark": marked(marks, letter)}
+        {"letter": letter, "answer": answer, "html": as_html(answer.text), "mark": mark_in_words(marks, letter)}
         for letter, answer in zip(LETTERS, await site.surveys.answers(own.record), strict=False)
     ]
     return survey_page(
         "survey_answers.html",
-        ballot=await site.surveys.blind_view(own.record),
+        ballot=await site.surveys.blind_ballot(own.record),
         rows=rows,
-        voted=visit.standing.voted,
-        total=visit.standing.total,
+        voted=visit.participation.voted,
+        total=visit.participation.total,
         back=own.path(),
         onward=visit.onward,
     )
@@ -247,10 +249,10 @@ def _redirect(address: str) -> EarlyResponse:
 
 async def on_closed(_: Request, fault: Exception) -> Response:
     """FastAPI's handler for CLOSED."""
-    if not isinstance(fault, Closed):
-        fault = Closed(400, "This link is damaged", str(fault))
+    if not isinstance(fault, PageRefused):
+        fault = PageRefused(400, "This link is damaged", str(fault))
     return survey_page("survey_closed.html", fault.status, title=fault.title, sentence=fault.sentence, link=None)
 
 
-CLOSED = (Closed, DamagedLink)
+CLOSED = (PageRefused, DamagedLink)
 """What the rules of a survey raise for a visitor whom it is not open to; the server gives it to `on_closed`."""

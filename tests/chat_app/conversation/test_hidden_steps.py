@@ -20,7 +20,7 @@ from heard.chat_app.models.records import ModelSpec
 from heard.chat_app.startup import open_services
 from heard.chat_app.studies.study_answers import write_answer
 from heard.chat_app.studies.study_file import Arm, StudyFile
-from heard.chat_app.studies.study_items import pending
+from heard.chat_app.studies.study_items import pending_answers
 from heard.db.study_records import AnswerStatus
 from heard.prompts.policy_files import OFF
 from heard.prompts.records import Prompt, PromptMessage, Strategy
@@ -147,7 +147,7 @@ async def test_a_crisis_runs_no_step(world: World) -> None:
 async def test_the_steps_of_a_studys_answer_are_in_its_drafts(world: World) -> None:
     arm = Arm(name="fed", persona="listener", strategy=MUFFIN, model="scripted")
     study = StudyFile(id="s", kind="survey", arms=(arm,), seed="x")
-    (answer,) = pending(study, QUESTION)
+    (answer,) = pending_answers(study, QUESTION)
     written = await write_answer(world.services, study, arm, QUESTION, [], answer)
     assert (written.status, written.text) == (AnswerStatus.COMPLETE, WARM)
     assert [step["text"] for step in written.drafts[0]["steps"]] == [DRAFT, CRITIQUE]

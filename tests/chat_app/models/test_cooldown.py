@@ -16,7 +16,7 @@ from heard.chat_app.models.records import FailureKind, ModelFailure
 from heard.chat_app.startup import open_services
 from heard.chat_app.studies.generation import generate, store_study
 from heard.chat_app.studies.study_file import StudyFile, parse_study
-from heard.chat_app.studies.study_items import pending
+from heard.chat_app.studies.study_items import pending_answers
 from heard.chat_app.web.health import Health
 from heard.db.study_records import AnswerStatus, ItemRecord
 from tests.chat_app.models.asking import PROMPT
@@ -79,13 +79,15 @@ async def test_a_study_s_run_waits_for_a_server_that_cools_down_and_fails_nothin
     """Two workers share the server: their failures together make it cool down, and neither has five of its own."""
     asked = study()
     items = [
-        ItemRecord(f"s/{n}", "s", n, f"What about day {n}?", None, tuple(pending(asked, f"What about day {n}?")))
+        ItemRecord(
+            f"s/{n}", "s", n, f"What about day {n}?", None, tuple(pending_answers(asked, f"What about day {n}?"))
+        )
         for n in range(1, 6)
     ]
     asked = await store_study(services.studies, asked, items)
     server.scripts = (*[refusal(503)] * (FAILURE_THRESHOLD * ATTEMPTS), reply("I hear you."))
     report = await generate(services, asked, await services.studies.items("s"), lambda *_: None)
-    assert (report.written, report.failed, report.left) == (10, {}, {})
+    assert (report.written, report.failed, report.not_tried) == (10, {}, {})
     answers = [answer for item in await services.studies.items("s") for answer in item.answers]
     assert {answer.status for answer in answers} == {AnswerStatus.COMPLETE}
     assert len(server.requests) == FAILURE_THRESHOLD * ATTEMPTS + len(answers)

@@ -15,7 +15,7 @@ from heard.chat_app.studies.assignment import (
     NO_ITEMS,
     NO_LINK,
     NOT_LISTED,
-    admit,
+    admission_refusal,
     choose_condition,
     draw_live,
     draw_survey,
@@ -192,12 +192,12 @@ def test_a_study_without_conditions_and_its_own_quota() -> None:
 
 
 def test_the_list_of_those_who_may_come() -> None:
-    assert admit(study(), None) is None
-    assert admit(study(), "anybody") is None
+    assert admission_refusal(study(), None) is None
+    assert admission_refusal(study(), "anybody") is None
     closed = study(allow=["p1", "p2"])
-    assert admit(closed, "p1") is None
-    assert admit(closed, "p3") == NOT_LISTED
-    assert admit(closed, None) == NO_LINK
+    assert admission_refusal(closed, "p1") is None
+    assert admission_refusal(closed, "p3") == NOT_LISTED
+    assert admission_refusal(closed, None) == NO_LINK
 
 
 ARMS = [{"name": name, "persona": "listener", "model": "echo"} for name in ("alpha", "beta", "gamma")]

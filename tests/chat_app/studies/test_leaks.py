@@ -4,7 +4,7 @@ import pytest
 
 from heard.chat_app.models.catalogue import BUILT_IN
 from heard.chat_app.models.records import ModelSpec
-from heard.chat_app.studies.leaks import KINDS, leaks_in
+from heard.chat_app.studies.leaks import LEAK_KINDS, leaks_in
 from heard.chat_app.studies.study_answers import model_names
 
 SPECS = {
@@ -158,9 +158,9 @@ def test_what_only_speaks_of_such_things_is_not(text: str) -> None:
 
 
 def test_every_kind_is_in_the_table_and_several_are_named_in_order() -> None:
-    assert {kind for _, kind in GIVEN_AWAY} == set(KINDS)
+    assert {kind for _, kind in GIVEN_AWAY} == set(LEAK_KINDS)
     text = "As an AI made by OpenAI, I am GPT-4o.\n\nSincerely,\nDr. Smith"
-    assert leaks_in(text) == list(KINDS)
+    assert leaks_in(text) == list(LEAK_KINDS)
 
 
 def test_a_name_counts_only_where_it_is_configured() -> None:

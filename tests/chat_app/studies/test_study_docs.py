@@ -52,7 +52,7 @@ def test_the_example_files_are_sound() -> None:
     survey, live = (read_study_file(EXAMPLE / name) for name in ("study.toml", "live.toml"))
     found = read_items(EXAMPLE / "items.csv", survey, {})
     assert [(len(item.answers), item.attention) for item in found.items] == [(3, None)] * 3 + [(3, "lighthouse")]
-    assert found.passed.sentences() == []
+    assert found.skipped.sentences() == []
     assert [answer.leak for item in found.items for answer in item.answers if answer.leak] == []
     assert len(live.arms) == 2
     assert len(read_questions(EXAMPLE / "questions.csv", live).items) == 2

@@ -47,9 +47,15 @@ def test_a_public_set_as_it_is(tmp_path: Path) -> None:
         ("I feel low.", {"human": "You are not alone,\r\nand it can get better.", "arm-0": ""}),
         ("I am new here.", {"human": "Welcome.", "arm-0": ""}),
     ]
-    passed = found.passed
-    assert (passed.empty, passed.repeated, passed.further, passed.faulty, passed.crisis) == (2, 1, 1, 1, 1)
-    assert len(passed.sentences()) == 5
+    skipped = found.skipped
+    assert (skipped.empty, skipped.repeated, skipped.further_responses, skipped.faulty, skipped.crisis) == (
+        2,
+        1,
+        1,
+        1,
+        1,
+    )
+    assert len(skipped.sentences()) == 5
     human, arm = found.items[0].answers
     assert (human.status, human.human, human.words) == (AnswerStatus.COMPLETE, True, 9)
     assert human.formatting["paragraphs"] == 1
@@ -66,7 +72,7 @@ def test_the_long_form_with_a_mark_at_its_beginning(tmp_path: Path) -> None:
     for raw in (text.encode(), text.encode("utf-8-sig"), text.encode("utf-16"), text.replace("\n", "\r\n").encode()):
         found = items(tmp_path, raw, study("human", "gpt"))
         assert seen(found) == [("Hello?", {"human": "Yes.", "gpt": "No."}), ("Bye?", {"gpt": "Go.", "human": "Stay."})]
-        assert found.passed.repeated == 1
+        assert found.skipped.repeated == 1
 
 
 def test_the_encoding_of_a_spreadsheet_of_the_west(tmp_path: Path) -> None:
@@ -168,7 +174,7 @@ def test_questions_in_any_of_their_columns(tmp_path: Path) -> None:
         found = read_questions(path, study(arms=2))
         assert [(item.number, item.message) for item in found.items] == [(1, "One?"), (2, "Two?")]
         assert {answer.status for item in found.items for answer in item.answers} == {AnswerStatus.PENDING}
-        assert (found.passed.empty, found.passed.repeated, found.passed.crisis) == (1, 1, 1)
+        assert (found.skipped.empty, found.skipped.repeated, found.skipped.crisis) == (1, 1, 1)
     for text, fault in (("text\nOne?\n", "no column message"), ("", "is empty"), ("a;message\nb;c\n", "semicolons")):
         path.write_text(text, encoding="utf-8")
         with pytest.raises((ItemsError, ScorerError), match=fault):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from heard.chat_app.studies.text_features import COUNTS, formatting_of, words_of_text
+from heard.chat_app.studies.text_features import FORMATTING_KEYS, count_formatting, count_words
 
 LONG = """# First steps
 
@@ -20,7 +20,7 @@ See https://example.org/help or www.example.org. \u2764\ufe0f\U0001f469\u200d\U0
 
 
 def test_a_text_with_everything() -> None:
-    assert formatting_of(LONG) == {
+    assert count_formatting(LONG) == {
         "paragraphs": 2,
         "headings": 1,
         "bullets": 2,
@@ -46,8 +46,8 @@ def test_a_text_with_everything() -> None:
     ],
 )
 def test_small_texts(text: str, counts: dict[str, int]) -> None:
-    found = formatting_of(text)
-    assert tuple(found) == COUNTS
+    found = count_formatting(text)
+    assert tuple(found) == FORMATTING_KEYS
     assert {name: number for name, number in found.items() if number} == {n: c for n, c in counts.items() if c}
 
 
@@ -56,4 +56,4 @@ def test_small_texts(text: str, counts: dict[str, int]) -> None:
     [("", 0), ("Hello there", 2), ("- one\n- two", 2), ("well \u2014 yes", 2), ("I'm 24", 2), ("**bold**", 1)],
 )
 def test_words(text: str, words: int) -> None:
-    assert words_of_text(text) == words
+    assert count_words(text) == words

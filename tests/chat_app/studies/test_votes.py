@@ -16,7 +16,7 @@ import pytest
 
 from heard.chat_app.common.identity import COUNTRY_COOKIE
 from heard.chat_app.conversation.drafts import draft_to_json
-from heard.chat_app.studies.continuation import carried_on
+from heard.chat_app.studies.continuation import reply_from_vote
 from heard.chat_app.studies.votes import BROKEN, LONGEST_REASON, STORED
 from heard.chat_app.web.vote_routes import UNKNOWN_VISITOR
 from heard.db.records import PastTurn
@@ -340,20 +340,20 @@ async def test_a_live_ballot_on_the_way_is_not_judged(web: Web, s: Studying) -> 
 def test_what_carries_on(s: Studying) -> None:
     items = s.items(number=1)
     survey = s.ballot("blind", "p", 1, items[0], "human")
-    assert carried_on(survey, s.cast(survey), items[0].answers) is None
+    assert reply_from_vote(survey, s.cast(survey), items[0].answers) is None
     drafts = [draft_to_json(s.make.draft())]
     answers = [replace(answer, drafts=drafts, persona="kind", strategy="plain") for answer in items[0].answers]
     ballot = replace(survey, message_id="m")
     skipped = s.cast(ballot, None, None, choice=Choice.SKIPPED)
-    first = carried_on(ballot, skipped, answers)
+    first = reply_from_vote(ballot, skipped, answers)
     assert first
     assert first.message_id == "m"
     assert first.drafts == (s.make.draft(id=first.kept.id),)
-    assert carried_on(ballot, s.cast(ballot, 1, None), answers) is None  # not votable
+    assert reply_from_vote(ballot, s.cast(ballot, 1, None), answers) is None  # not votable
     broken = replace(ballot, slots=tuple(replace(slot, votable=False) for slot in ballot.slots))
-    assert carried_on(broken, skipped, answers) is None
+    assert reply_from_vote(broken, skipped, answers) is None
     failed = [replace(answer, drafts=[], status=AnswerStatus.FAILED) for answer in answers]
-    assert carried_on(ballot, skipped, failed) is None
+    assert reply_from_vote(ballot, skipped, failed) is None
 
 
 # --- what a person is told of what is stored ------------------------------------------------------------------------

@@ -5,14 +5,14 @@ from itertools import pairwise
 
 import pytest
 
-from heard.chat_app.studies.williams import balanced_order, williams
+from heard.chat_app.studies.williams import balanced_order, williams_design
 
 NAMES = ["north", "human", "south", "west", "east"]
 
 
 @pytest.mark.parametrize("n", [2, 3, 4, 5])
 def test_every_place_and_every_neighbour_equally_often(n: int) -> None:
-    rows = williams(n)
+    rows = williams_design(n)
     assert len(rows) == (n if n % 2 == 0 else 2 * n)
     assert all(sorted(row) == list(range(n)) for row in rows)
     places = Counter((place, thing) for row in rows for place, thing in enumerate(row))
@@ -25,7 +25,7 @@ def test_every_place_and_every_neighbour_equally_often(n: int) -> None:
 
 @pytest.mark.parametrize("n", [2, 3, 4, 5])
 def test_every_block_of_ballots_is_balanced(n: int) -> None:
-    names, size = NAMES[:n], len(williams(n))
+    names, size = NAMES[:n], len(williams_design(n))
     firsts = set()
     for block in range(40):
         orders = [balanced_order(names, "study/secret", block * size + place) for place in range(size)]
