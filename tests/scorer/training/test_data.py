@@ -21,7 +21,7 @@ def test_the_projects_own_set_is_whole() -> None:
 
 
 def test_the_projects_own_set_shares_no_reply_with_the_public_sources() -> None:
-    shared = PROJECT_SET.parents[2] / "shared" / "data"
+    shared = PROJECT_SET.resolve().parents[2] / "shared" / "data"
     if not shared.is_dir():
         pytest.skip("../shared is not here, so the sources cannot be compared")
     own = {" ".join(example.reply.lower().split()) for example in project_set()}
