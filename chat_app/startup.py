@@ -19,10 +19,10 @@ from heard.db.study_store import StudyStore
 from heard.hints import nearest_name
 from heard.prompts.library import PromptLibrary
 from heard.prompts.policy_files import OFF
+from heard.scorer.emotion import DEFAULT as READING
+from heard.scorer.emotion import EmotionFile, EmotionReader
 from heard.scorer.encoder import Encoder
 from heard.scorer.hub import encoder_of
-from heard.scorer.reading import DEFAULT as READING
-from heard.scorer.reading import Reader, ReadingFile
 from heard.scorer.score import Scorer, head_folder
 
 SCORER_THREADS = 2
@@ -51,13 +51,13 @@ def _checked_defaults(settings: Settings, models: dict[str, object], library: Pr
         )
 
 
-def _reader(scorer: Scorer, embedded: Path) -> Reader:
+def _reader(scorer: Scorer, embedded: Path) -> EmotionReader:
     """The reader of emotions; with the scorer's own encoder where that is the one it was trained on."""
-    file = ReadingFile.load(READING)
+    file = EmotionFile.load(READING)
     of_scorer = scorer.head.file
     if (of_scorer.encoder_sha256, tuple(of_scorer.layers)) == (file.encoder_sha256, file.layers):
-        return Reader(file, lambda: scorer.encoder)
-    return Reader(file, lambda: Encoder.load(embedded, file.layers, sha256=file.encoder_sha256))
+        return EmotionReader(file, lambda: scorer.encoder)
+    return EmotionReader(file, lambda: Encoder.load(embedded, file.layers, sha256=file.encoder_sha256))
 
 
 @asynccontextmanager

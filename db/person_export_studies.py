@@ -4,12 +4,14 @@ The sources are left out of a ballot that they have not voted on, and of every b
 everything from which they could be inferred.
 """
 
+from dataclasses import fields
 from typing import Any
 
 from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from heard.db.person_export_rows import export_rows
+from heard.db.records import ScoreRecord
 from heard.db.study_records import Choice
 from heard.db.study_rows import study_record
 from heard.db.study_tables import AnswerRow, BallotRow, ItemRow, SlotRow, StudyRow
@@ -22,9 +24,7 @@ _UNBLINDING_VOTE = ("sources", "leaks", "attention", "condition")
 _REVEALED_OF_ANSWER = (
     "human", "persona", "strategy", "model", "parameters", "prompt_sha256", "first_token_seconds", "total_seconds",
     "prompt_tokens", "completion_tokens", "improve_assigned", "improved", "policy", "cut", "drafts", "characters",
-    "words", "formatting", "leak", "score_status", "score_reason", "score_cognitive", "score_emotional",
-    "score_behavioral", "score_empathy", "score_head_name", "score_head_sha256", "score_encoder_sha256",
-    "score_details",
+    "words", "formatting", "leak", *(f"score_{field.name}" for field in fields(ScoreRecord)),
 )  # fmt: skip
 
 

@@ -9,8 +9,8 @@ import numpy as np
 from onnxruntime import GraphOptimizationLevel, InferenceSession, OrtValue, SessionOptions
 from tokenizers import Tokenizer
 
+from heard.scorer.encoder_files import FETCH, PROJECTION, file_sha256, graph_path, read_config
 from heard.scorer.errors import ScorerError
-from heard.scorer.files import FETCH, PROJECTION, file_sha256, graph_path, read_config
 
 WINDOW = 256
 """Tokens (with the two special ones) that the encoder sees at once. The embedded encoder was trained on no longer
@@ -32,7 +32,7 @@ def open_graph(
     *,
     threads: int = 1,
 ) -> Session:
-    """The graph of `heard.scorer.export.build_graph` for the BERT in `folder`, made at the first call.
+    """The graph of `heard.scorer.onnx_export.build_graph` for the BERT in `folder`, made at the first call.
 
     Whoever gives the two tensors of a `projection` must keep them as long as the session: it does not copy them.
     Raises ScorerError if the weights or the graph cannot be read.
@@ -41,7 +41,7 @@ def open_graph(
     path = graph_path(folder, sha256, layers, after, columns)
     model: Path | bytes = path
     if not path.exists():
-        from heard.scorer.export import ensure_graph  # needed only this once
+        from heard.scorer.onnx_export import ensure_graph  # needed only this once
 
         model = ensure_graph(folder, sha256, layers, after, columns)
     options = SessionOptions()
@@ -110,10 +110,10 @@ class Encoder:
     ) -> "Encoder":
         """Open the BERT in `folder` (model.safetensors, config.json, tokenizer.json).
 
-        `layers` are the layers wanted, halves among them, as `heard.scorer.export.build_graph` counts. `projection`
-        (`Head.projection`) gives what `look` adds for states of so many numbers. Makes the ONNX graph at the first
-        call. Raises ScorerError if the folder is no BERT, lacks a layer, or if its weights differ from the `sha256`
-        that is asked for.
+        `layers` are the layers wanted, halves among them, as `heard.scorer.onnx_export.build_graph` counts.
+        `projection` (`Head.projection`) gives what `encode` adds for states of so many numbers. Makes the ONNX graph at
+        the first call. Raises ScorerError if the folder is no BERT, lacks a layer, or if its weights differ from the
+        `sha256` that is asked for.
         """
         found = file_sha256(folder / "model.safetensors")
         if sha256 is not None and found != sha256:
@@ -159,9 +159,9 @@ class Encoder:
 
         A text longer than a window is read in equal windows side by side; each has its own [CLS] and [SEP].
         """
-        return self.look(ids)[0]
+        return self.encode(ids)[0]
 
-    def look(self, ids: Sequence[int]) -> list[States]:
+    def encode(self, ids: Sequence[int]) -> list[States]:
         """`states`, and what a head's projection makes of them, gelu(states P + p), tokens x columns, if there is one.
 
         In the graph, the projection is of the same threads as the encoder; in numpy it took a tenth of a score.

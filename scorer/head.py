@@ -28,11 +28,11 @@ import numpy as np
 from safetensors import SafetensorError
 from safetensors.numpy import load as load_tensors
 
-from heard.scorer.answering import FILE, Answering
+from heard.scorer.encoder_files import file_sha256
 from heard.scorer.errors import ScorerError
-from heard.scorer.files import file_sha256
 from heard.scorer.head_file import HeadFile, read_head_file
 from heard.scorer.records import COMPONENTS, HIGHEST, LOWEST
+from heard.scorer.relevance import FILE, Relevance
 
 Array = np.ndarray[Any, np.dtype[np.float32]]
 
@@ -48,10 +48,10 @@ class Head:
     """A trained head. Immutable, so threads may share it."""
 
     def __init__(
-        self, file: HeadFile, name: str, tensors: dict[str, Array], answering: Answering | None = None
+        self, file: HeadFile, name: str, tensors: dict[str, Array], relevance: Relevance | None = None
     ) -> None:
         self.file = file
-        self.answering = answering
+        self.relevance = relevance
         """What marks replies that miss their message; None for a head without."""
         self.name = name
         """Name of its folder."""
@@ -73,10 +73,10 @@ class Head:
         if file.pooling == "cls":
             return ClsHead.checked(path, file, tensors)
         _check_shapes(path, tensors, len(file.facets))
-        answering = None
+        relevance = None
         if file.answering_sha256:
-            answering = Answering.load(folder / FILE, file.answering_sha256)
-        return cls(file, folder.resolve().name, tensors, answering)
+            relevance = Relevance.load(folder / FILE, file.answering_sha256)
+        return cls(file, folder.resolve().name, tensors, relevance)
 
     @property
     def width(self) -> int:
@@ -100,7 +100,7 @@ class Head:
 
     def facets(self, states: Array, projected: Array | None = None) -> Array:
         """Facets of one text, each 0..1, in the order of `file.facets`. `states` is tokens x (layers * width);
-        `projected` is h, tokens x columns, where the encoder has it already (`Encoder.look`)."""
+        `projected` is h, tokens x columns, where the encoder has it already (`Encoder.encode`)."""
         hidden, focus = self._focused(states, projected)
         pooled = focus.swapaxes(1, 2) @ hidden
         logits = (pooled * self._tensors["values"]).sum(axis=2)[..., None] + self._tensors["biases"]

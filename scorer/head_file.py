@@ -32,7 +32,7 @@ class HeadFile:
     """Of weights.safetensors beside this file, 64 hex digits."""
     layers: Annotated[list[StrictFloat], Field(min_length=1)]
     """Encoder layers whose states it reads, side by side: 0 is the embeddings, 2 the output of the second block, 1.5
-    its middle (`heard.scorer.export.build_graph`)."""
+    its middle (`heard.scorer.onnx_export.build_graph`)."""
     facets: Annotated[list[str], Field(min_length=1)]
     """Name of each facet, in the order of the weights."""
     trained_on: Annotated[list[str], Field(min_length=1)]
@@ -45,7 +45,7 @@ class HeadFile:
     """Of the interval round each component and round Empathy, on 1..3: CONFIDENCE of the ratings held out lie within
     it (`scorer/training/intervals.py`). Four numbers, or none for a head without intervals."""
     answering_sha256: str = ""
-    """Of answering.safetensors beside this file (`scorer/answering.py`), 64 hex digits; "" for a head that does not
+    """Of answering.safetensors beside this file (`scorer/relevance.py`), 64 hex digits; "" for a head that does not
     judge whether a reply answers its message."""
 
 

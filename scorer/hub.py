@@ -4,8 +4,8 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
+from heard.scorer.encoder_files import EMBEDDED_NAME, EMBEDDED_SHA256
 from heard.scorer.errors import ScorerError
-from heard.scorer.files import EMBEDDED_NAME, EMBEDDED_SHA256
 from heard.scorer.head_file import read_head_file
 
 FILES = ("config.json", "tokenizer.json", "model.safetensors")

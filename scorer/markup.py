@@ -1,10 +1,13 @@
 """Take HTML and Markdown off a text: what stays is what a person would read on the page."""
 
+import functools
 import html
 import re
 from html.parser import HTMLParser
+from typing import TYPE_CHECKING
 
-from markdown_it import MarkdownIt
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
 
 _LESS_THAN = re.compile(r"<(?!!--|(?:/|[!?])?[A-Za-z][^<>]*>)")
 """One that begins neither a tag that ends nor a comment: "<3", "a<b"."""
@@ -19,9 +22,14 @@ _BLOCKS = frozenset(
 _MARKDOWN_SIGNS = re.compile(r"[*_`#>\[\]~|]|^\s*(?:[-+]|\d+[.)])\s", re.MULTILINE)
 _LINK = re.compile(r"(?:https?://|www\.)\S+", re.IGNORECASE)
 
-# "code" is the rule by which four leading spaces make a code block: in a chat they are only spaces.
-_MARKDOWN = MarkdownIt("commonmark", {"html": False, "maxNesting": 20})
-_MARKDOWN.enable(["table", "strikethrough"]).disable(["code", "reference"])
+
+@functools.cache
+def _markdown() -> "MarkdownIt":
+    from markdown_it import MarkdownIt  # here: plain text never needs it
+
+    # "code" is the rule by which four leading spaces make a code block: in a chat they are only spaces.
+    parser = MarkdownIt("commonmark", {"html": False, "maxNesting": 20})
+    return parser.enable(["table", "strikethrough"]).disable(["code", "reference"])
 
 
 def plain(text: str) -> str:
@@ -74,7 +82,7 @@ def _without_tags(text: str) -> str:
 
 def _without_markdown(text: str) -> str:
     kept: list[str] = []
-    for token in _MARKDOWN.parse(text):
+    for token in _markdown().parse(text):
         if token.type != "inline":
             continue
         for child in token.children or ():

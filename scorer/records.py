@@ -3,9 +3,13 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Any
 
 COMPONENTS = ("cognitive", "emotional", "behavioral")
 """The three components, in the order of every array, table and card (Sanchez et al. 2019)."""
+SCALES = (*COMPONENTS, "empathy")
+"""The four numbers of a score, in order."""
+
 SCALES = (*COMPONENTS, "empathy")
 """The four numbers of a score, in order."""
 
@@ -94,9 +98,22 @@ class EmpathyScore:
     @property
     def empathy(self) -> float | None:
         """Mean of the three components, 1..3, or None when not scored."""
-        if self.cognitive is None or self.emotional is None or self.behavioral is None:
-            return None
-        return (self.cognitive + self.emotional + self.behavioral) / 3
+        numbers: list[float | None] = [getattr(self, name) for name in COMPONENTS]
+        known = [number for number in numbers if number is not None]
+        return sum(known) / len(known) if len(known) == len(numbers) else None
+
+    @property
+    def details(self) -> dict[str, Any]:
+        """What a score says beside its numbers, as JSON values.
+
+        `notes` by name, `intervals` as [lowest, highest] by scale, `evidence` as [start, end, weight] by component, the
+        strongest first.
+        """
+        return {
+            "notes": list(self.notes),
+            "intervals": {name: [round(end, 4) for end in ends] for name, ends in self.intervals.items()},
+            "evidence": {name: [[s.start, s.end, s.weight] for s in spans] for name, spans in self.evidence.items()},
+        }
 
     @property
     def weakest(self) -> str | None:

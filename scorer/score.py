@@ -1,18 +1,20 @@
 """Score a reply: the one class that the rest of the product uses."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from threading import Thread
+from typing import Any
 
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
-from heard.scorer.answering import LOOKED_BACK, is_short, verdict
 from heard.scorer.encoder import Encoder, Tokens
 from heard.scorer.english import English
 from heard.scorer.errors import ScorerError
 from heard.scorer.evidence import spans
 from heard.scorer.head import Array, Head
-from heard.scorer.records import COMPONENTS, HIGHEST, LOWEST, EmpathyScore, Level, ScoreStatus, level_of
+from heard.scorer.records import COMPONENTS, HIGHEST, LOWEST, SCALES, EmpathyScore, Level, ScoreStatus, level_of
+from heard.scorer.relevance import LOOKED_BACK, is_short, verdict
 from heard.scorer.text import REASONS, read
 from heard.scorer.vectors import Vectors
 
@@ -40,14 +42,14 @@ def head_folder(name: str) -> Path:
 
 
 @dataclass(frozen=True, slots=True)
-class _Seen:
+class _Encoded:
     """A reply as the encoder sees it."""
 
     text: str
     tokens: Tokens
     states: Array
     projected: Array | None = None
-    """See `Encoder.look`."""
+    """See `Encoder.encode`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +57,7 @@ class Rated:
     """A score, and what the encoder saw of the reply (or why it saw nothing)."""
 
     score: EmpathyScore
-    seen: _Seen | ScoreStatus
+    seen: _Encoded | ScoreStatus
 
 
 class Scorer:
@@ -66,7 +68,7 @@ class Scorer:
     """
 
     def __init__(self, head: Head, encoder: Encoder, vectors: Vectors | None = None) -> None:
-        """`vectors` are needed by a head with `answering`, and by no other."""
+        """`vectors` are needed by a head with `relevance`, and by no other."""
         self.head = head
         self.encoder = encoder
         self._vectors = vectors
@@ -80,15 +82,18 @@ class Scorer:
         """
         opened = Head.load(head)
         layers, sha256 = opened.file.layers, opened.file.encoder_sha256
+        # Here, not within the first reply; beside the encoder, whose files are read without the interpreter.
+        words = Thread(target=English.load)
+        words.start()
         frozen = Encoder.load(encoder, layers, threads=threads, sha256=sha256, projection=opened.projection)
-        English.load()  # here, not within the first reply
+        words.join()
         # The head's products are small: with more threads numpy's BLAS mostly waits, and its idle threads spin on the
         # core that the chat model needs. For the whole process, since the libraries know no narrower limit.
         threadpool_limits(1, user_api="blas")
         vectors = None
-        if opened.answering is not None:
+        if opened.relevance is not None:
             vectors = Vectors.load(frozen, encoder, layers, threads=threads)
-            opened.answering.check_width(vectors.width, frozen.width)
+            opened.relevance.check_width(vectors.width, frozen.width)
         scorer = cls(opened, frozen, vectors)
         scorer.score("", "Warm up.")
         return scorer
@@ -98,7 +103,7 @@ class Scorer:
 
         `seeker` is what was answered; it may be empty. `earlier` is what the same person wrote before, the newest last:
         a reply may come back to it. A reply that mostly repeats the message, that belongs to another one or that takes
-        good news for bad is noted and rated lower (`scorer/parrot.py`, `scorer/answering.py`). The head itself reads
+        good news for bad is noted and rated lower (`scorer/parrot.py`, `scorer/relevance.py`). The head itself reads
         the reply alone: with the seeker's words as a pair the measured error was greater (.249 against .237).
         """
         return self.rated(seeker, reply, earlier).score
@@ -113,7 +118,7 @@ class Scorer:
 
     def rated(self, seeker: str, reply: str, earlier: Sequence[str] = ()) -> "Rated":
         """The score as `score` gives it, and what `evidenced` needs: for whoever shows the numbers first."""
-        seen = self._look(reply)
+        seen = self._encode(reply)
         return Rated(self._rate(seeker, reply, seen, earlier), seen)
 
     def evidenced(self, rated: "Rated", reply: str) -> EmpathyScore:
@@ -126,7 +131,7 @@ class Scorer:
         shown = {name: () if level_of(getattr(score, name)) is Level.LOW else found[name] for name in COMPONENTS}
         return replace(score, evidence=shown)
 
-    def _look(self, reply: str) -> "_Seen | ScoreStatus":
+    def _encode(self, reply: str) -> "_Encoded | ScoreStatus":
         """What the encoder sees of a reply, or why it sees nothing."""
         reading = read(reply)
         if not reading.text:
@@ -134,31 +139,30 @@ class Scorer:
         tokens = self.encoder.tokens(reading.text)
         if len(tokens.ids) > MOST_TOKENS:
             return ScoreStatus.TOO_LONG
-        return _Seen(reading.text, tokens, *self.encoder.look(tokens.ids))
+        return _Encoded(reading.text, tokens, *self.encoder.encode(tokens.ids))
 
-    def _rate(self, seeker: str, reply: str, seen: "_Seen | ScoreStatus", earlier: Sequence[str]) -> EmpathyScore:
+    def _rate(self, seeker: str, reply: str, seen: "_Encoded | ScoreStatus", earlier: Sequence[str]) -> EmpathyScore:
         if isinstance(seen, ScoreStatus):
             return self._unscored(seen)
         note, factor = verdict(seeker, reply, self._doubts(seeker, seen, earlier))
         facets = self.head.facets(seen.states, seen.projected)
         components = LOWEST + factor * (self.head.components(facets) - LOWEST)
-        cognitive, emotional, behavioral = (float(value) for value in components)
-        score = self._result(ScoreStatus.SCORED, cognitive, emotional, behavioral, None)
+        score = self._result(ScoreStatus.SCORED, map(float, components), None)
         return replace(score, notes=(note,) if note else (), intervals=self._intervals(components))
 
-    def _doubts(self, seeker: str, seen: "_Seen", earlier: Sequence[str]) -> dict[str, float]:
-        if self.head.answering is None or self._vectors is None or not seeker:
+    def _doubts(self, seeker: str, seen: "_Encoded", earlier: Sequence[str]) -> dict[str, float]:
+        if self.head.relevance is None or self._vectors is None or not seeker:
             return {}
-        told = (seeker, *reversed(earlier[-LOOKED_BACK + 1 :]))
+        answered = (seeker, *reversed(earlier[-LOOKED_BACK + 1 :]))
         own = self._vectors.of_states(seen.states, len(seen.tokens.ids))
-        messages = [self._vectors.of_message(text) for text in told]
-        return self.head.answering.doubts(seen.text, own, messages, short=is_short(seeker))
+        messages = [self._vectors.of_message(text) for text in answered]
+        return self.head.relevance.doubts(seen.text, own, messages, short=is_short(seeker))
 
     def _intervals(self, components: Array) -> dict[str, tuple[float, float]]:
         middles = [*components, components.mean()]
         return {
             name: (max(LOWEST, float(middle) - width), min(HIGHEST, float(middle) + width))
-            for name, middle, width in zip((*COMPONENTS, "empathy"), middles, self.head.file.half_widths, strict=False)
+            for name, middle, width in zip(SCALES, middles, self.head.file.half_widths, strict=False)
         }
 
     def score_many(self, pairs: Sequence[tuple[str, str]]) -> list[EmpathyScore]:
@@ -166,23 +170,15 @@ class Scorer:
         return [self.score(seeker, reply) for seeker, reply in pairs]
 
     def _unscored(self, status: ScoreStatus) -> EmpathyScore:
-        return self._result(status, None, None, None, REASONS[status])
+        return self._result(status, [None] * len(COMPONENTS), REASONS[status])
 
-    def _result(
-        self,
-        status: ScoreStatus,
-        cognitive: float | None,
-        emotional: float | None,
-        behavioral: float | None,
-        reason: str | None,
-    ) -> EmpathyScore:
+    def _result(self, status: ScoreStatus, components: Iterable[float | None], reason: str | None) -> EmpathyScore:
+        numbers: dict[str, Any] = dict(zip(COMPONENTS, components, strict=True))
         return EmpathyScore(
             status,
-            cognitive,
-            emotional,
-            behavioral,
-            reason,
-            self.head.name,
-            self.head.file.weights_sha256,
-            self.encoder.sha256,
+            **numbers,
+            reason=reason,
+            head_name=self.head.name,
+            head_sha256=self.head.file.weights_sha256,
+            encoder_sha256=self.encoder.sha256,
         )

@@ -6,16 +6,13 @@ else. Why it is there: without one, Greek letters moved Empathy by .45, leetspea
 """
 
 import re
-import unicodedata
 from dataclasses import dataclass
 
-import ftfy
-
+from heard.scorer.disguises import plain_letters
 from heard.scorer.english import English
 from heard.scorer.markup import plain
-from heard.scorer.mending import WORD, fold, spell, unleet, unrepeat
+from heard.scorer.normalise import WORD, close_up, fold, spell, unleet, unrepeat
 from heard.scorer.records import ScoreStatus
-from heard.scorer.spacing import close_up
 
 LONGEST = 32_000
 """Characters. A longer text is no reply any more, and scoring it would hold up everybody else's."""
@@ -42,7 +39,9 @@ _CODE_SIGN = re.compile(r"[{}\[\]<>=;_\\|#$%^&+~]")
 _MASH = re.compile(
     r"^[^aeiouy]{4,}$|[^aeiouy]{5,}|(?:asd|sdf|dfg|fgh|ghj|hjk|jkl|qwe|wer(?=t)|ert(?=y)|zxc|xcv|vbn)", re.IGNORECASE
 )
-_FTFY = ftfy.TextFixerConfig(unescape_html=False, normalization="NFKC", explain=False)
+_DAMAGED = re.compile(r"[^\x00-\x7f]{2}")
+"""A text that was decoded by the wrong table (“Iâ€™m”) has two such characters side by side, an English one seldom."""
+_KEYCAP = "\u20e3"
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,8 +65,7 @@ def read(text: str) -> Reading:
         return Reading(ScoreStatus.TOO_LONG, "")
     shown = visible(text)
     if not shown:
-        nothing = all(char.isspace() or not _is_visible(char) for char in text)
-        return Reading(ScoreStatus.EMPTY if nothing else ScoreStatus.UNREADABLE, "")
+        return Reading(ScoreStatus.UNREADABLE if plain_letters(text).strip() else ScoreStatus.EMPTY, "")
     if len(shown) > LONGEST:  # one sign may stand for a whole phrase
         return Reading(ScoreStatus.TOO_LONG, "")
     wordless = _EMOTICON.sub(" ", _PICTURE.sub(" ", shown))
@@ -89,25 +87,16 @@ def visible(text: str) -> str:
     seen."""
     # A lone surrogate cannot be encoded; "�" says nothing. Both go.
     text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").replace("\ufffd", " ")
-    text = plain(_normal(text))  # signs of HTML and Markdown may be in odd widths themselves
-    return (text if text.isascii() else _normal(text)).strip()
+    text = plain(_letters(text))  # signs of HTML and Markdown may be in odd widths themselves
+    return (text if text.isascii() else _letters(text)).strip()
 
 
-def _normal(text: str) -> str:
-    if text.isascii() and text.replace("\n", "").isprintable():
-        return text  # nothing of what follows would change it
-    text = ftfy.fix_text(text, _FTFY).replace("∂", "d")
-    kept = (char for char in unicodedata.normalize("NFKD", text) if _is_visible(char))
-    return unicodedata.normalize("NFKC", "".join(kept))
+def _letters(text: str) -> str:
+    if _DAMAGED.search(text):
+        import ftfy  # here: 50 ms that few texts need
 
-
-def _is_visible(char: str) -> bool:
-    # Accents go as well (Mn): the encoder is uncased and drops them itself, and stacked marks are a disguise.
-    return (
-        char in "\n\t"
-        or char == "\u20e3"
-        or unicodedata.category(char) not in ("Cc", "Cf", "Cs", "Co", "Cn", "Mn", "Me")
-    )
+        text = ftfy.fix_encoding(text)
+    return plain_letters(text, _KEYCAP)
 
 
 def _verdict(text: str, *, original: str, english: English) -> ScoreStatus:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from heard.scorer.encoder import Encoder, Session, States, open_graph
-from heard.scorer.files import read_config
+from heard.scorer.encoder_files import read_config
 from heard.scorer.text import read
 
 LONGEST = 2_000

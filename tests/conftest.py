@@ -22,7 +22,7 @@ LONGEST = (
     "scorer/test_hub.py",
     "scorer/test_commands.py",
     "journeys/test_ballot_socket.py",
-    "scorer/training/test_train.py",
+    "scorer/training/test_train_head.py",
 )
 """Files that take half a minute and more. They come first, or one worker would be left alone with one in the end."""
 SLOW = "a slow one, of training or of a very long chat: `make test ARGS=--slow` runs it too"

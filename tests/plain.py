@@ -9,8 +9,8 @@ from transformers import AutoModel
 
 
 class PlainBert:
-    """A BERT of transformers, and its hidden states by layer, halves among them as `heard.scorer.export.build_graph`
-    counts."""
+    """A BERT of transformers, and its hidden states by layer, halves among them, counted as by
+    `heard.scorer.onnx_export.build_graph`."""
 
     def __init__(self, folder: Path) -> None:
         self._model = AutoModel.from_pretrained(folder, add_pooling_layer=False).eval()

@@ -14,6 +14,7 @@ from tests.commands import heard
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
+INSTALL = (ROOT / "docs" / "install.md").read_text(encoding="utf-8")
 
 
 def test_every_command_in_the_readme_exists() -> None:
@@ -23,11 +24,29 @@ def test_every_command_in_the_readme_exists() -> None:
         assert heard(*words.split(), "--help").status == 0, words
 
 
-def test_every_make_target_in_the_readme_exists() -> None:
-    targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
-    named = set(re.findall(r"make ([a-z]+)", README))
-    assert {"chat", "test", "bench"} <= named
-    assert named - {"it"} <= targets
+def test_a_command_in_the_readme_is_found_as_it_is_printed() -> None:
+    """The environment is entered before the first of them, by a line that make has made true."""
+    lines = [line.split("#")[0].strip() for line in README.splitlines() if line.startswith("    ")]
+    first = next(place for place, line in enumerate(lines) if re.match(r"(HEARD_\w+=.* )?heard ", line))
+    assert lines.index("make chat") < lines.index("source .venv/bin/activate") < first
+    assert "VENV := .venv\n" in (ROOT / "Makefile").read_text(encoding="utf-8")
+
+
+def test_every_make_target_on_the_pages_exists() -> None:
+    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
+    named = set(re.findall(r"(?:`|^ {4})make ([a-z-]+)", README + INSTALL, re.MULTILINE))
+    assert {"chat", "test", "bench", "lock", "test-lowest"} <= named
+    assert named <= targets
+
+
+def test_every_extra_is_described_and_exists() -> None:
+    extras = set(
+        tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
+    )
+    rows = re.findall(r"^\| (`[a-z]+`(?:, `[a-z]+`)*) \|", INSTALL.split("| extra |")[1].split("\n\n")[0], re.MULTILINE)
+    assert {name for row in rows for name in re.findall("[a-z]+", row)} == extras - {"dev"}
+    for asked in re.findall(r"\.?\[([a-z,]+)\]\"", README + INSTALL):
+        assert set(asked.split(",")) <= extras
 
 
 def test_every_setting_in_the_readme_exists() -> None:
@@ -42,6 +61,26 @@ def test_every_file_that_the_readme_links_to_exists() -> None:
     assert links
     for link in links:
         assert (ROOT / link).exists(), link
+
+
+MADE_UP = {"prompts/personas/blunt_coach.yaml", "prompts/mine.py", "db/models.py"}
+"""Files that a page names as somebody else's, or as one to be written."""
+NAMED_FILE = re.compile(
+    r"(?<![\w/.-])((?:chat_app|scorer|prompts|db|tests|docs)/[\w/.-]*\.(?:py|md|toml|yaml|csv|js|css|json))\b"
+)
+
+
+def test_every_file_that_a_page_or_a_docstring_names_exists() -> None:
+    """Files move, and what points to them is not always a link."""
+    pages = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "scorer").rglob("*.md")]
+    code = [path for folder in ("chat_app", "scorer", "prompts", "db") for path in (ROOT / folder).rglob("*.py")]
+    named = {
+        (path.relative_to(ROOT).as_posix(), name)
+        for path in (*pages, *code)
+        for name in NAMED_FILE.findall(path.read_text(encoding="utf-8"))
+    }
+    assert len(named) > 20
+    assert sorted(pair for pair in named if not (ROOT / pair[1]).exists() and pair[1] not in MADE_UP) == []
 
 
 def test_the_model_line_in_the_readme_is_one_entry(tmp_path: Path) -> None:

@@ -110,20 +110,20 @@ def from_csv(source: BinaryIO) -> Replies:
 
 def render(original: "EmpathyScore", text: str, found: "list[Change]") -> str:
     """The table of one reply: for each kind the scores with their change, and the perturbed text below."""
-    from heard.scorer.evaluation.sensitivity import SCORES
+    from heard.scorer.records import SCALES
 
     if original.empathy is None:
         return f"Not scored, so there is no change to show. {original.reason}"
     wide = max(len("original"), *(len(change.kind) for change in found))
-    lines = [" " * wide + "".join(f"  {name.capitalize():<12}" for name in SCORES).rstrip()]
-    cells = [f"{getattr(original, name):.2f}" for name in SCORES]
+    lines = [" " * wide + "".join(f"  {name.capitalize():<12}" for name in SCALES).rstrip()]
+    cells = [f"{getattr(original, name):.2f}" for name in SCALES]
     lines += ["original".ljust(wide) + "".join(f"  {cell:<12}" for cell in cells).rstrip(), _wrapped(text)]
     for change in found:
         if change.same:
             lines.append(f"{change.kind:<{wide}}  finds nothing to change")
             continue
         if change.by:
-            cells = [f"{getattr(change.score, name):.2f} {change.by[name]:+.2f}" for name in SCORES]
+            cells = [f"{getattr(change.score, name):.2f} {change.by[name]:+.2f}" for name in SCALES]
             lines.append(f"{change.kind:<{wide}}" + "".join(f"  {cell:<12}" for cell in cells).rstrip())
         else:
             lines.append(f"{change.kind:<{wide}}  not scored: {change.score.reason}")
@@ -133,12 +133,12 @@ def render(original: "EmpathyScore", text: str, found: "list[Change]") -> str:
 
 def table(summaries: "list[Summary]", scored: int, unscored: int) -> str:
     """Means by kind as Markdown: change of each score ± its standard deviation, and how far Empathy moved."""
-    from heard.scorer.evaluation.sensitivity import SCORES
+    from heard.scorer.records import SCALES
 
-    columns = ["replies changed", *(name.capitalize() for name in SCORES), "size of Empathy's change"]
+    columns = ["replies changed", *(name.capitalize() for name in SCALES), "size of Empathy's change"]
     lines = ["| | " + " | ".join(columns) + " |", "|---" * (len(columns) + 1) + "|"]
     for one in summaries:
-        cells = [f"{one.mean[name]:+.3f} ± {one.spread[name]:.3f}" if one.mean else "" for name in SCORES]
+        cells = [f"{one.mean[name]:+.3f} ± {one.spread[name]:.3f}" if one.mean else "" for name in SCALES]
         moved = "" if one.moved is None else f"{one.moved:.3f}"
         lines.append(f"| {one.kind} | {one.changed} of {scored} | " + " | ".join([*cells, moved]) + " |")
     if lost := [f"{one.kind}: {one.lost}" for one in summaries if one.lost]:

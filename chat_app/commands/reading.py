@@ -38,12 +38,12 @@ def train_reading(
     if out.is_dir() and any(out.iterdir()) and not force:
         raise CommandError(f"{out} is not empty. Give another folder, or --force to replace the reading in it.")
     with training():
-        from heard.scorer.training.reading_train import make_reading
+        from heard.scorer.training.train_emotion import train_emotion_reader
 
         with Progress() as tell:
-            figures = make_reading(data, encoder_folder(encoder), out, tell)
+            figures = train_emotion_reader(data, encoder_folder(encoder), out, tell)
     if card is not None:
-        from heard.scorer.evaluation.check import write_between_marks
+        from heard.scorer.tables import write_between_marks
 
         write_between_marks(card, figures)
     typer.echo(figures + f"\n\nThe reading is in {out}.")

@@ -128,16 +128,16 @@ def train(
         check_enough(labels)  # before anything is fetched: a fault should not take minutes to show
     with training():
         from heard.scorer.evaluation.labels_card import write_labels_card
-        from heard.scorer.training.make import make_default, make_from_labels
+        from heard.scorer.training.train_head import train_default_head, train_on_labels
     folder, chosen = encoder_folder(encoder), _chosen(encoder)
     with Progress() as tell:
         if data is not None and labels is not None:
             command = f"heard train --data {data.name}{chosen} --out DIR"
-            write_labels_card(out, make_from_labels(labels, folder, out, _cache(cache), tell, command), labels)
+            write_labels_card(out, train_on_labels(labels, folder, out, _cache(cache), tell, command), labels)
         else:
             assert shared is not None
             command = f"heard train --shared DIR{chosen} --out scorer/heads/default --force"
-            make_default(shared, folder, out, _cache(cache), tell, command)
+            train_default_head(shared, folder, out, _cache(cache), tell, command)
     _say_where(out)
 
 
@@ -160,7 +160,7 @@ def evaluate(
     if (data is None) is (shared is None):
         raise CommandError("Give the default head's sources with --shared DIR, or your ratings with --data labels.csv.")
     if data is not None:
-        from heard.scorer.evaluation.check import on_labels
+        from heard.scorer.evaluation.evaluate_labels import on_labels
 
         labels = _read_labels(data)
         typer.echo(on_labels(open_scorer(head, encoder), labels))
@@ -172,14 +172,14 @@ def evaluate(
     with Progress() as tell:
         text = tables(shared, encoder_folder(encoder), _cache(cache), tell)
     if card is not None:
-        from heard.scorer.evaluation.check import write_between_marks
+        from heard.scorer.tables import write_between_marks
 
         write_between_marks(card, text)
     typer.echo(text)
 
 
 def _follow_protocol(out: Path, data: Path | None, shared: Path | None, encoder: str, cache: Path, seed: int) -> None:
-    from heard.scorer.training.hundred import EPITOME, epitome_table, source_of_labels, team_table
+    from heard.scorer.training.study_sample import EPITOME, epitome_table, source_of_labels, team_table
 
     # Before anything is fetched, as above.
     if data is not None:
@@ -189,7 +189,7 @@ def _follow_protocol(out: Path, data: Path | None, shared: Path | None, encoder:
         assert shared is not None
         table, source = epitome_table(shared), EPITOME
     with training():
-        from heard.scorer.training.protocol import follow
+        from heard.scorer.training.study_protocol import follow
     folder = encoder_folder(encoder)
     command = f"heard train --protocol paper {source.option}{_chosen(encoder)} --seed {seed} --out DIR"
     with Progress() as tell:

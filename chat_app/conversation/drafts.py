@@ -12,7 +12,7 @@ from heard.chat_app.conversation.events import TurnRequest
 from heard.chat_app.models.records import Delta, ModelSpec, StreamItem, Usage
 from heard.db.records import DraftRecord, DraftStatus, ReplyRecord, ScoreRecord, StepRecord
 from heard.prompts.records import Prompt
-from heard.scorer.records import EmpathyScore
+from heard.scorer.records import SCALES, EmpathyScore
 
 
 @dataclass(slots=True)
@@ -193,25 +193,9 @@ def score_record(score: EmpathyScore) -> ScoreRecord:
     return ScoreRecord(
         status=score.status.value,
         reason=score.reason,
-        cognitive=score.cognitive,
-        emotional=score.emotional,
-        behavioral=score.behavioral,
-        empathy=score.empathy,
+        **{name: getattr(score, name) for name in SCALES},
         head_name=score.head_name,
         head_sha256=score.head_sha256,
         encoder_sha256=score.encoder_sha256,
-        details=score_details(score),
+        details=score.details,
     )
-
-
-def score_details(score: EmpathyScore) -> dict[str, Any]:
-    """Return the parts of a score beside its numbers, as JSON values.
-
-    `notes` is a list of names, `intervals` maps a scale to [lowest, highest], and `evidence` maps a component to
-    [start, end, weight] lists, strongest first.
-    """
-    return {
-        "notes": list(score.notes),
-        "intervals": {name: [round(end, 4) for end in ends] for name, ends in score.intervals.items()},
-        "evidence": {name: [[s.start, s.end, s.weight] for s in spans] for name, spans in score.evidence.items()},
-    }

@@ -10,7 +10,7 @@ from heard.chat_app.models.local_chat import Engine
 from heard.db.store import Store
 from heard.db.study_store import StudyStore
 from heard.prompts.library import PromptLibrary
-from heard.scorer.reading import Reader
+from heard.scorer.emotion import EmotionReader
 from heard.scorer.score import Scorer
 
 
@@ -25,7 +25,7 @@ class Services:
     library: PromptLibrary
     engine: Engine
     studies: StudyStore
-    reader: Reader | None = None
+    reader: EmotionReader | None = None
     """Reads the emotion of a message, for strategies that use it; None in a process without an encoder."""
     scoring: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(1, thread_name_prefix="scorer"))
     """The scorer's own thread, so that scoring never waits behind other work of the default pool."""

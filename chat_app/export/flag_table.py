@@ -6,11 +6,12 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
+from heard.chat_app.export.columns import SCALES
 from heard.db.records import FlagRecord
 
 COLUMNS = (
-    "participant", "flagged_at", "status", "cognitive", "emotional", "behavioral", "empathy", "reply", "seeker", "note",
-    "head_name", "head_sha256", "encoder_sha256",
+    "participant", "flagged_at", "status", *SCALES, "reply", "seeker", "note", "head_name", "head_sha256",
+    "encoder_sha256",
 )  # fmt: skip
 FORMULA = "=+-@\uff1d\uff0b\uff0d\uff20"
 """What makes a spreadsheet take a text for a formula, also in full width."""
@@ -35,9 +36,8 @@ def as_json_lines(flags: Iterable[FlagRecord]) -> str:
 def _row(flag: FlagRecord) -> dict[str, Any]:
     score = flag.score
     values = (
-        flag.participant_id, flag.created_at.isoformat(), score.status, score.cognitive, score.emotional,
-        score.behavioral, score.empathy, flag.reply, flag.seeker, flag.note, score.head_name, score.head_sha256,
-        score.encoder_sha256,
+        flag.participant_id, flag.created_at.isoformat(), score.status, *(getattr(score, name) for name in SCALES),
+        flag.reply, flag.seeker, flag.note, score.head_name, score.head_sha256, score.encoder_sha256,
     )  # fmt: skip
     return dict(zip(COLUMNS, values, strict=True))
 

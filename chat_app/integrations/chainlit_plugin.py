@@ -31,7 +31,7 @@ from heard.chat_app.integrations.card_files import ELEMENT, STYLESHEET, hand_out
 from heard.chat_app.integrations.open_scorer import open_scorer
 from heard.chat_app.page import score_card
 from heard.chat_app.safety import crisis_check
-from heard.scorer.answering import LOOKED_BACK
+from heard.scorer.relevance import LOOKED_BACK
 from heard.scorer.score import Scorer
 
 CRISIS = "This exchange reads like a crisis, and that is not rated. Please talk to people who can help, now."
@@ -95,4 +95,4 @@ def _props(seeker: str, reply: str, earlier: Sequence[str]) -> dict[str, Any]:
     else:
         told = [text for text in earlier[-LOOKED_BACK + 1 :] if not crisis_check.check(text).crisis]
         score = _scorer().explain(seeker, reply, told)
-    return {**score_card.live_props({1: score}, {1: reply}, None, rewriting=False), "stylesheet": STYLESHEET}
+    return {**score_card.card_props(score, reply), "stylesheet": STYLESHEET}

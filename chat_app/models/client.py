@@ -43,13 +43,10 @@ LONGEST_RETRY_AFTER = 10.0
 """Longest Retry-After, in seconds, that is waited for; a longer one is shown to the person instead."""
 MESSAGE_TYPES = {"system": SystemMessage, "user": HumanMessage, "assistant": AIMessage}
 LEAKY_LOGGERS = (
-    "openai", "anthropic", "google_genai", "ollama", "httpx", "httpx2", "httpcore", "httpcore2", "langsmith",
-    "langchain", "langchain_core", "langchain_openai", "langchain_anthropic", "langchain_google_genai",
-    "langchain_ollama", "transformers", "huggingface_hub",
+    "httpx", "httpx2", "httpcore", "httpcore2", "langsmith", "langchain", "langchain_core", "huggingface_hub",
+    *(name for provider in PROVIDERS.values() for name in provider.loggers),
 )  # fmt: skip
 """Loggers whose records hold whole requests (debug) or a provider's text (warnings)."""
-HEADER_VARIABLES = ("ANTHROPIC_CUSTOM_HEADERS", "OPENAI_CUSTOM_HEADERS")
-"""Environment variables from which client libraries add headers, perhaps a key, to calls of any server."""
 
 
 def disable_content_logging() -> None:
@@ -58,7 +55,7 @@ def disable_content_logging() -> None:
         logging.getLogger(name).setLevel(logging.ERROR)
     for name in ("LANGSMITH_TRACING", "LANGSMITH_TRACING_V2", "LANGCHAIN_TRACING", "LANGCHAIN_TRACING_V2"):
         os.environ[name] = "false"
-    for name in HEADER_VARIABLES:
+    for name in (name for provider in PROVIDERS.values() for name in provider.header_variables):
         os.environ.pop(name, None)
     os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
     langsmith.configure(enabled=False)

@@ -51,6 +51,10 @@ class Provider:
     """The extra of heard that installs the module, as in `pip install "heard[anthropic]"`; None if none is needed."""
     errors: tuple[str, ...] = ()
     """The module's own exceptions, each as "module:Class"."""
+    loggers: tuple[str, ...] = ()
+    """Its libraries' loggers: their records hold whole requests (debug) or a provider's text (warnings)."""
+    header_variables: tuple[str, ...] = ()
+    """Environment variables from which the client adds headers, perhaps a key, to calls of any server."""
     protocol: str = ""
     """Name of its protocol in a sentence."""
     url: str | None = None

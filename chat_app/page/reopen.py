@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from heard.chat_app.conversation.running_turns import RunningTurn
-from heard.chat_app.page import score_card
+from heard.chat_app.page import draft_cards, score_card
 from heard.chat_app.page.reopen_ballots import BallotEntry
 from heard.chat_app.page.wording import AVATAR, INTERRUPTED, SAFETY_AUTHOR, SYSTEM_AUTHOR, reply_text, stored_text
 from heard.chat_app.safety import crisis_check
@@ -217,8 +217,8 @@ def page_elements(
 
 
 def score_cards(replies: Mapping[str, ReplyRecord]) -> dict[str, dict[str, Any]]:
-    """Return the props of score cards by reply id, for the replies that have one."""
-    built = {reply.id: score_card.final_props(reply.drafts) for reply in replies.values()}
+    """Card contents by reply id, for the replies that have one."""
+    built = {reply.id: draft_cards.final_props(reply.drafts) for reply in replies.values()}
     return {reply_id: props for reply_id, props in built.items() if props is not None}
 
 

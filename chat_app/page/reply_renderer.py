@@ -5,7 +5,7 @@ from typing import Any, Protocol
 
 from heard.chat_app.conversation.events import BallotReady, CrisisShown, Failed, Finished, NotSaved, Refused
 from heard.chat_app.conversation.running_turns import Crashed, Stopped, TurnView
-from heard.chat_app.page import score_card
+from heard.chat_app.page import draft_cards, score_card
 from heard.chat_app.page.wording import SAFETY_AUTHOR, SYSTEM_AUTHOR, reply_text
 
 
@@ -104,19 +104,19 @@ class ReplyRenderer:
         await self.output.finish(reply_text(view), author, new=not self._placed, error=error)
         match view.end:
             case Finished(reply):
-                await self._show_card(score_card.final_props(reply.drafts))
+                await self._show_card(draft_cards.final_props(reply.drafts))
             case BallotReady(props):
                 await self.output.show_ballot(props)
             case NotSaved(_, _, drafts):
-                await self._show_card(score_card.final_props(drafts))
+                await self._show_card(draft_cards.final_props(drafts))
             case Stopped() if view.scores:
-                await self._show_card(score_card.live_props(view.scores, view.texts, None, rewriting=False))
+                await self._show_card(draft_cards.live_props(view.scores, view.texts, None, rewriting=False))
             case _:
                 pass
 
     async def _show_live_card(self, view: TurnView) -> None:
         rewriting = view.number > max(view.scores)
-        await self._show_card(score_card.live_props(view.scores, view.texts, view.guidance, rewriting=rewriting))
+        await self._show_card(draft_cards.live_props(view.scores, view.texts, view.guidance, rewriting=rewriting))
 
     async def _show_card(self, props: dict[str, Any] | None) -> None:
         if self.cards and props is not None and props != self._card:

@@ -1,14 +1,11 @@
 """The props of the score card: plain values for `public/elements/ScoreCard.jsx`, which only draws them."""
 
 import math
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, Protocol
 
 from heard.chat_app.common.markdown import safe_final_markdown
-from heard.chat_app.conversation.drafts import score_details
-from heard.chat_app.page.wording import AIMS
-from heard.db.records import DraftRecord, DraftStatus, ScoreRecord
-from heard.scorer.records import COMPONENTS, NOTES, EmpathyScore, Level, level_of
+from heard.scorer.records import COMPONENTS, NOTES, Level, level_of
 
 ELEMENT = "ScoreCard"
 """File name below `public/elements/`, without its ending."""
@@ -28,43 +25,32 @@ LIMITS = (
     "heard, and it misses irony."
 )
 
-Score = EmpathyScore | ScoreRecord
+
+class Score(Protocol):
+    """What the card shows: the scorer's own score, or a stored one."""
+
+    @property
+    def empathy(self) -> float | None:
+        """The mean of the three, 1..3; None where there is no score."""
+
+    @property
+    def reason(self) -> str | None:
+        """Why there is none."""
+
+    @property
+    def details(self) -> dict[str, Any] | None:
+        """`notes`, `intervals` and `evidence`, as JSON values."""
 
 
-def live_props(
-    scores: Mapping[int, EmpathyScore], texts: Mapping[int, str], guidance: str | None, *, rewriting: bool
+def card_props(
+    score: Score, text: str, drafts: Sequence[dict[str, Any]] = (), *, note: str | None = None, improved: bool = False
 ) -> dict[str, Any]:
-    """Return the card of a running turn: the newest score, and the drafts so far.
-
-    `scores` and `texts` are by draft number; `guidance` is the component that a running rewrite aims at.
-    """
-    newest = max(scores)
-    drafts = [_draft_props(number, texts[number], scores[number], kept=number == newest) for number in sorted(scores)]
-    note = f"Writing it again, {AIMS[guidance]}." if rewriting and guidance in AIMS else None
-    return _card(scores[newest], texts[newest], drafts, note=note, improved=False)
-
-
-def final_props(drafts: Sequence[DraftRecord]) -> dict[str, Any] | None:
-    """Return the card of a stored reply; None for a stopped or broken one, which has no score."""
-    kept = next((draft for draft in drafts if draft.kept), None)
-    if kept is None or kept.score is None or kept.status is not DraftStatus.COMPLETE:
-        return None
-    draft_props = [
-        _draft_props(draft.number, draft.text, draft.score, kept=draft.kept, status=draft.status) for draft in drafts
-    ]
-    improved = kept.number > 1
-    note = None
-    if len(drafts) > 1 and not improved:
-        note = "It was written again, but the first draft scored best and was kept."
-    return _card(kept.score, kept.text, draft_props, note=note, improved=improved)
-
-
-def _card(score: Score, text: str, drafts: list[dict[str, Any]], *, note: str | None, improved: bool) -> dict[str, Any]:
+    """The card of a reply. `drafts` are told when there are several, `note` stands above them."""
     return {
         "score": score_props(score) | {"words": evidence_words(score, text)},
         "improved": improved,
         "note": note,
-        "drafts": drafts if len(drafts) > 1 else [],
+        "drafts": list(drafts) if len(drafts) > 1 else [],
         "limits": LIMITS,
     }
 
@@ -78,7 +64,7 @@ def score_props(score: Score) -> dict[str, Any]:
             "scored": False, "reason": reason, "bars": [], "empathy": None, "notes": [], "range": None,
             "spoken": f"Not scored: {reason}",
         }  # fmt: skip
-    details = _details(score)
+    details = score.details or {}
     ends = details.get("intervals", {})
     bars = [_bar(LABELS[name], getattr(score, name), MEANINGS[name], ends.get(name)) for name in COMPONENTS]
     overall = _bar("Empathy", empathy, "mean of the three", ends.get("empathy"))
@@ -98,7 +84,7 @@ def evidence_words(score: Score, text: str) -> list[dict[str, Any]]:
     One {"label", "pieces": [{"text", "weight"}]} for each component with evidence; `weight` is the share of its
     evidence, 0..1.
     """
-    found, evidence = [], _details(score).get("evidence", {})
+    found, evidence = [], (score.details or {}).get("evidence", {})
     for name in COMPONENTS:  # stored JSON has its keys in an order of its own
         spans = evidence.get(name, ())
         pieces = [
@@ -109,16 +95,12 @@ def evidence_words(score: Score, text: str) -> list[dict[str, Any]]:
     return found
 
 
-def _details(score: Score) -> dict[str, Any]:
-    return score_details(score) if isinstance(score, EmpathyScore) else score.details or {}
-
-
 def _bar(label: str, value: float, meaning: str, ends: Sequence[float] | None) -> dict[str, Any]:
     level = level_of(value)
     return {
         "label": label,
         "meaning": meaning,
-        "shown": _format_score(value, level),
+        "shown": format_score(value, level),
         "share": _share(value),
         "range": [_share(end) for end in ends] if ends else None,
         "level": level.value,
@@ -129,22 +111,9 @@ def _share(value: float) -> float:
     return round(min(1.0, max(0.0, (value - 1) / 2)), 4)
 
 
-def _format_score(value: float, level: Level) -> str:
-    """Return a score with one decimal, or two if rounding would change its level: 2.46 is Moderate, unlike 2.5."""
+def format_score(value: float, level: Level) -> str:
+    """One decimal, or two where rounding would cross a level's edge: 2.46 is Moderate and must not read 2.5."""
     rounded = round(value, 1)
     if level_of(rounded) is level:
         return f"{rounded:.1f}"
     return f"{math.floor(value * 100) / 100:.2f}"
-
-
-def _draft_props(
-    number: int, text: str, score: Score | None, *, kept: bool, status: DraftStatus = DraftStatus.COMPLETE
-) -> dict[str, Any]:
-    if score is not None and score.empathy is not None:
-        level = level_of(score.empathy)
-        verdict = f"Empathy {_format_score(score.empathy, level)}, {level.value}"
-    elif status is not DraftStatus.COMPLETE:
-        verdict = "broke off, not scored" if status is DraftStatus.BROKEN else "stopped, not scored"
-    else:
-        verdict = "not scored"
-    return {"number": number, "text": safe_final_markdown(text), "verdict": verdict, "kept": kept}

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from heard.chat_app.safety import crisis_check
-from heard.scorer.answering import LOOKED_BACK
 from heard.scorer.records import EmpathyScore, ScoreStatus
+from heard.scorer.relevance import LOOKED_BACK
 from heard.scorer.score import Scorer
 from heard.scorer.score_json import HELP
 

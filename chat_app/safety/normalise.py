@@ -1,16 +1,18 @@
 """A message as plain lower-case words, whatever it was dressed up in.
 
-First the whole text is brought to plain letters (`safety_unicode`), then the disguises come off word by word:
-leetspeak, stars, stretched letters, glued or spaced-out words, one-letter misspellings. A disguise is only taken off
-when what comes out is a word that the lexicon knows, so ordinary text is never bent into a match.
+First the whole text is brought to plain letters, then the disguises come off word by word: leetspeak, stars, stretched
+letters, glued or spaced-out words, one-letter misspellings. A disguise is only taken off when what comes out is a word
+that the lexicon knows, so ordinary text is never bent into a match. How a disguise may be read is in
+`heard.scorer.disguises`; which reading is taken, here.
 """
 
+import html
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from itertools import pairwise
 
-from heard.chat_app.safety.unicode import ONE_BY_ONE, clean, latin
+from heard.scorer.disguises import LEET, is_drawn_out, look, plain_letters, readings, shortened, sound, split_words
 
 BOUNDARY = "."
 """Token for the end of a sentence. A gap in a pattern never crosses it."""
@@ -18,23 +20,37 @@ BOUNDARY = "."
 SOFT_BOUNDARY = ","
 """Token for a comma, a dash, dots or a new line: ends a gap only in exceptions, which must not reach too far."""
 
+_TAG = re.compile(r"</?(?:b|i|u|s|em|strong|span|small|mark|font|sub|sup|a)(?:\s[^<>]{0,300})?>", re.IGNORECASE)
+_BLOCK = re.compile(r"</?(?:p|br|div|li|ul|ol|h[1-6]|td|tr|table|blockquote|pre|code|hr)(?:\s[^<>]{0,300})?/?>", re.I)
+ONE_BY_ONE = r"\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\u0e00-\u0e7f\U00020000-\U0003134f"
+"""Scripts written without spaces: each character is a token of its own."""
+_ENCLOSED = re.compile("[\U0001f100-\U0001f1ff]")
+"""Letters in squares and circles, and the regional indicators that flags are made of."""
+_AFTER_END = re.compile(rf"(?<=[\u3002\u3001])|(?<=[!?,;:])(?=[{ONE_BY_ONE}])")
 _LINES = re.compile(r"\n[\s]*")
 _SINGLE = re.compile(f"[{ONE_BY_ONE}]")
 _PIECE = re.compile(rf"[{ONE_BY_ONE}]|[^\W_{ONE_BY_ONE}]+(?:'[^\W_{ONE_BY_ONE}]+)*")
 _SOFT_END = re.compile(r"(?:[,:\u3001\uff0c\u2026)]|\.\.|[-\u2013\u2014]+)[\"')\]*_]*$")
 _END = re.compile(r"(?<!\.)[.!?;\u3002\uff01\uff1f\uff1b][\"')\]*_]*$|^[!?;]+$")
-_LEET = {
-    "0": "o", "1": "il", "2": "z", "3": "e", "4": "a", "5": "s", "6": "g", "7": "t", "8": "b", "9": "g",
-    "@": "a", "$": "s", "!": "il", "|": "li", "+": "t", "(": "c", "\u20ac": "e", "\u00a3": "l", "\u00a1": "i",
-}  # fmt: skip
 _HIDDEN = "*#%&_\u2022\u00b7"
 """Signs put in place of a letter: k*ll, d#e."""
-_LEET_CHUNK = re.compile(rf"[^\W_{ONE_BY_ONE}]*[{re.escape(''.join(_LEET) + _HIDDEN)}]")
+_LEET_CHUNK = re.compile(rf"[^\W_{ONE_BY_ONE}]*[{re.escape(''.join(LEET) + _HIDDEN)}]")
 _EDGES = "\"'()[]{}<>,.:;?!*_~#-\u2013\u2014\u2026\u00ab\u00bb\u201c\u201d\u201e/\\|=^"
-_DOUBLE = re.compile(r"(.)\1")
 _LONGEST = 64
 """Longest chunk that is looked at for glued words, leetspeak and misspellings; longer ones hold no single word."""
+_MOST = 64
+"""Readings of one disguised word that are tried."""
 _STOPS = frozenset({BOUNDARY, SOFT_BOUNDARY})
+
+
+def clean(text: str) -> str:
+    """`text` in plain letters, with entities and tags taken off. Never raises."""
+    if "&" in text:
+        text = html.unescape(html.unescape(text))
+    if "<" in text:
+        text = _BLOCK.sub(" ", _TAG.sub("", text))
+    text = plain_letters(_ENCLOSED.sub(lambda match: sound(match[0]), text)).replace("`", "'")
+    return text if text.isascii() else _AFTER_END.sub(" ", text)
 
 
 def plain_tokens(text: str, rewrites: Mapping[str, str]) -> list[str]:
@@ -75,6 +91,8 @@ class Normaliser:
         self._rewrites = {word: tuple(words.split()) for word, words in rewrites.items()}
         self._keys = frozenset(keys)
         self._words = frozenset(vocabulary) | self._keys | self._rewrites.keys()
+        self._long_keys = frozenset(key for key in self._keys if len(key) > 3)
+        self._worth = dict.fromkeys(self._words, -1.0)  # the fewest words are the best ones to split into
         self._prefixes = frozenset(prefixes)
         self._real = frozenset(real_words)
         self._longest = max(map(len, self._words), default=1)
@@ -137,9 +155,8 @@ class Normaliser:
             if known:
                 return known
         if not plain.isascii():
-            # A sign that looks like no one letter stands for some letter, as a star does.
-            plain = "".join(c if c.isascii() else (latin(c)[0] if len(latin(c)[0]) == 1 else "*") for c in word)
-            plain = plain.casefold()
+            # A sign that looks like no letter stands for some letter, as a star does.
+            plain = "".join(choice[0] if len(choice[0]) == 1 else "*" for choice in map(_letters, word)).casefold()
         return (
             self._leet(plain)
             or self._squeeze(plain)
@@ -153,8 +170,9 @@ class Normaliser:
         if "'" in plain:
             yield plain.replace("'", "")
         if not plain.isascii():
-            yield "".join(c if c.isascii() else latin(c)[0] for c in word).casefold().replace("'", "")
-            yield "".join(c if c.isascii() else latin(c)[1] for c in word).casefold().replace("'", "")
+            looks = [_letters(char) for char in word if char != "'"]
+            yield from (form.casefold() for form in readings(looks, _MOST))
+            yield "".join(char if char.isascii() else sound(char) for char in word).casefold().replace("'", "")
 
     def _known(self, form: str) -> tuple[str, ...] | None:
         if form in self._rewrites and len(form) > 1:  # single letters wait: they may be part of a spaced-out word
@@ -170,13 +188,12 @@ class Normaliser:
         usable = len(chunk) <= 24 and not chunk.isalpha() and any(c.isalpha() for c in chunk)
         if not usable and chunk != "1":
             return None
-        letters = [_LEET.get(c, "?" if c in _HIDDEN else c) for c in chunk]
+        letters = [LEET.get(c, "?" if c in _HIDDEN else c) for c in chunk]
         hidden = letters.count("?")
         if hidden == 0:
-            plain = "".join(choice[0] for choice in letters)
-            for form in (plain, plain.replace("i", "l"), "".join(choice[-1] for choice in letters)):
-                if form in self._words:
-                    return self._known(form)
+            word = next((form for form in readings(letters, _MOST) if form in self._words), None)
+            if word is not None:
+                return self._known(word)
         several = any(len(choice) > 1 for choice in letters)
         if (hidden or several) and hidden * 2 <= len(letters):
             for key in self._by_shape.get(len(letters), ()):
@@ -188,14 +205,11 @@ class Normaliser:
 
     def _squeeze(self, word: str) -> tuple[str, ...] | None:
         """dieeee, killllll, suiciiide -> die, kill, suicide."""
-        if not _DOUBLE.search(word):
-            return None
-        for letters in (r"\1\1", r"\1"):
-            form = re.sub(r"(.)\1{2,}", letters, word)
-            if form != word and form in self._words:
-                return self._known(form)
-        form = re.sub(r"(.)\1+", r"\1", word)
-        return self._known(form) if form != word and len(form) > 3 and form in self._keys else None
+        known = self._words if is_drawn_out(word) else self._long_keys
+        pieces = shortened(word)
+        forms = ("".join(max(piece, key=len) for piece in pieces), *readings(pieces, _MOST))
+        found = next((form for form in forms if form in known and form != word), None)
+        return None if found is None else self._known(found)
 
     def _mend(self, word: str) -> tuple[str, ...] | None:
         """One letter too few, too many, wrong, or two swapped, in a key word of four letters or more."""
@@ -217,26 +231,10 @@ class Normaliser:
         """iwanttodie, killmyself -> the words, when the whole splits into known words and a key is among them."""
         if len(word) < 6 or not word.isalpha() or not word.isascii():
             return None
-        best: list[tuple[int, int] | None] = [(0, 0)] + [None] * len(word)  # (how many words, where the last begins)
-        for end in range(1, len(word) + 1):
-            for start in range(max(0, end - self._longest), end):
-                before = best[start]
-                if before is None or word[start:end] not in self._words:
-                    continue
-                now = best[end]
-                if now is None or before[0] + 1 < now[0]:
-                    best[end] = (before[0] + 1, start)
-        words: list[str] = []
-        end = len(word)
-        while end:
-            step = best[end]
-            if step is None:
-                return None
-            words.append(word[step[1] : end])
-            end = step[1]
-        if not any(part in self._keys for part in words):
+        parts = split_words(word, self._worth.get, self._longest)
+        if not any(part in self._keys for part in parts):
             return None
-        return tuple(token for part in reversed(words) for token in (self._known(part) or (part,)))
+        return tuple(token for part in parts for token in (self._known(part) or (part,)))
 
     def _join_halves(self, tokens: list[str]) -> list[str]:
         """sui cide, ki ll -> suicide, kill."""
@@ -295,6 +293,11 @@ def _without_stray_ends(tokens: list[str]) -> list[str]:
         if before < 2 or after < 2:
             out[at] = SOFT_BOUNDARY
     return out
+
+
+def _letters(char: str) -> Sequence[str]:
+    """The letters that one of a word may stand for: what it looks like, else what it sounds like."""
+    return char if char.isascii() else look(char) or [sound(char) or char]
 
 
 def _close(word: str, key: str) -> bool:

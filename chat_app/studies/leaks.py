@@ -9,7 +9,8 @@ import re
 from collections.abc import Iterable
 from functools import lru_cache
 
-from heard.chat_app.safety.unicode import clean, latin
+from heard.chat_app.safety.normalise import clean
+from heard.scorer.disguises import look, sound
 
 LEAK_KINDS = ("ai_self", "maker", "model_name", "signature")
 """The kinds of leaks, in the order of `leaks_in`."""
@@ -164,7 +165,7 @@ def leaks_in(text: str, names: Iterable[str] = ()) -> list[str]:
 def _plain_letter(character: str) -> str:
     if character.isascii() or not character.isalpha():
         return character
-    plain = latin(character)[0] or character
+    plain = (look(character)[:1] or sound(character) or character).lower()
     return plain.upper() if character.isupper() else plain
 
 

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag
 
 from heard.chat_app.common.refusals import RefusedCall
-from heard.scorer.answering import LOOKED_BACK
+from heard.scorer.relevance import LOOKED_BACK
 
 MOST_ITEMS = 32
 """Of one call."""

@@ -33,7 +33,7 @@ def bounds(parts: Parts, measure: Measure) -> tuple[float, float] | None:
     return float(found.confidence_interval.low), float(found.confidence_interval.high)
 
 
-def shown(parts: Parts, measure: Measure) -> str:
+def interval_text(parts: Parts, measure: Measure) -> str:
     """` [0.66, 0.70]`, or nothing where there are too few rows."""
     found = bounds(parts, measure)
     return "" if found is None else f" [{found[0]:.2f}, {found[1]:.2f}]"

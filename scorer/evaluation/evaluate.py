@@ -12,19 +12,21 @@ from typing import Any
 
 import numpy as np
 
-from heard.scorer.evaluation.bootstrap import shown
-from heard.scorer.evaluation.evaluate_answering import answering_rows, elsewhere, plain_rows
-from heard.scorer.evaluation.evaluate_own import interval_rows, pair_rows, part_rows, rating_rows
-from heard.scorer.evaluation.evaluate_product import disguise_rows, evidence_rows
+from heard.scorer.evaluation.bootstrap import interval_text
+from heard.scorer.evaluation.evaluate_project_set import interval_rows, pair_rows, part_rows, rating_rows
+from heard.scorer.evaluation.evaluate_relevance import plain_news_rows, public_source_rows, relevance_rows
+from heard.scorer.evaluation.evaluate_shipped import disguise_rows, evidence_rows
 from heard.scorer.evaluation.fold_errors import component_rows, error_line
-from heard.scorer.evaluation.measures import auc
+from heard.scorer.evaluation.metrics import auc
 from heard.scorer.records import COMPONENTS
 from heard.scorer.tables import Line, markdown, spread
-from heard.scorer.training.answering_train import Judge
 from heard.scorer.training.data import FACETS, Example, Table, pairs, shared_examples, source_folder, tabulate
-from heard.scorer.training.features import Features, Tell
+from heard.scorer.training.features import Features, OnProgress
 from heard.scorer.training.intervals import half_widths
-from heard.scorer.training.make import (
+from heard.scorer.training.linear_probe import probe_levels
+from heard.scorer.training.mixing import EPITOME_FACET, fit_mixing
+from heard.scorer.training.network import Recipe, fit, one_thread, predict, prepare
+from heard.scorer.training.train_head import (
     component_labels,
     cross_fit,
     default_layers,
@@ -32,9 +34,7 @@ from heard.scorer.training.make import (
     product_of,
     row_weights,
 )
-from heard.scorer.training.mixing import EPITOME_FACET, fit_mixing
-from heard.scorer.training.paper import paper_head
-from heard.scorer.training.train import Recipe, fit, one_thread, predict, prepare
+from heard.scorer.training.train_relevance import Judge
 
 Floats = np.ndarray[Any, np.dtype[Any]]
 Rows = np.ndarray[Any, np.dtype[np.int64]]
@@ -44,18 +44,18 @@ SEEDS = 5
 
 
 @one_thread()
-def evaluate(shared: Path, encoder_folder: Path, cache: Path | None, tell: Tell) -> str:
+def evaluate(shared: Path, encoder_folder: Path, cache: Path | None, on_progress: OnProgress) -> str:
     """All tables, as Markdown."""
     table = tabulate([*shared_examples(shared), *pair_examples()])
     layers, recipe = default_layers(encoder_folder), Recipe()
-    features, _ = features_of(table, encoder_folder, layers, cache, tell)
+    features, _ = features_of(table, encoder_folder, layers, cache, on_progress)
     data, weights = prepare(features, recipe), row_weights(table)
-    facets, parts = cross_fit(data, table, recipe, weights, tell)
+    facets, parts = cross_fit(data, table, recipe, weights, on_progress)
     mixed = np.zeros((len(facets), len(COMPONENTS)), np.float32)
     for test in parts:  # the mixing of a fold sees neither its replies nor its facets
         mixing, offset = fit_mixing(facets, table, np.setdiff1d(table.trained, test))
         mixed[test] = facets[test] @ mixing.T + offset
-    judge = Judge.train(encoder_folder, layers, tell)
+    judge = Judge.train(encoder_folder, layers, on_progress)
     mixed = product_of(table, facets, mixed, judge)
     labels = component_labels(table)
     own = np.intersect1d(table.trained, np.where(table.sources == "project")[0])
@@ -66,7 +66,7 @@ def evaluate(shared: Path, encoder_folder: Path, cache: Path | None, tell: Tell)
         network = fit(data, table.targets, weights, table.trained, recipe, seed)
         found = predict(network, data, np.arange(len(table.texts)))
         runs.append(product_of(table, found, found @ mixing.T + offset, judge))
-        tell("training for the test part", seed + 1, SEEDS)
+        on_progress("training for the test part", seed + 1, SEEDS)
     sides = {key: np.where(table.sources == f"pairs, {key}")[0] for key in ("better", "worse")}
     sections = [
         (
@@ -77,17 +77,20 @@ def evaluate(shared: Path, encoder_folder: Path, cache: Path | None, tell: Tell)
             "EPITOME, the product's components against those labels",
             _against(table, mixed, parts, "epitome", [EPITOME_FACET[name] for name in COMPONENTS]),
         ),
-        ("What each component follows elsewhere (AUC; 0.5 is chance)", elsewhere_rows(table, facets, mixed, parts)),
+        (
+            "What each component follows elsewhere (AUC; 0.5 is chance)",
+            elsewhere_rows(table, facets, mixed, parts),
+        ),
         ("The own set's test part: messages in no training and no choice, five seeds", part_rows(table, runs, labels)),
         (
             "Pairs of replies to one message: the better one gets the higher Empathy",
             pair_rows(judge, *([run[rows] for run in runs] for rows in sides.values())),
         ),
-        ("Replies that miss their message: share noted, five seeds", answering_rows(judge)),
-        ("Plain news of a few words, and plain replies: share noted, five seeds", plain_rows(judge)),
+        ("Replies that miss their message: share noted, five seeds", relevance_rows(judge)),
+        ("Plain news of a few words, and plain replies: share noted, five seeds", plain_news_rows(judge)),
         (
             "Replies of the public sources to their own and to other messages: share noted",
-            elsewhere(judge, table.examples),
+            public_source_rows(judge, table.examples),
         ),
         ("Two ratings of the own set", rating_rows()),
         (
@@ -127,7 +130,7 @@ def epitome_rows(
     predictions: dict[str, Callable[[Rows, Rows, int], Floats]] = {
         "predict the mean": lambda train, test, _: np.tile(labels[train].mean(0), (len(test), 1)),
         "length only": lambda train, test, _: _line(lengths[train], labels[train], lengths[test]),
-        f"a linear head on layer {top:g}'s [CLS]": lambda train, test, seed: paper_head(
+        f"a linear head on layer {top:g}'s [CLS]": lambda train, test, seed: probe_levels(
             first[train], labels[train], first[test], seed
         ),
         "this head's facets": lambda _, test, __: 2 * facets[test][:, [FACETS.index(name) for name in names]],
@@ -186,7 +189,7 @@ def elsewhere_rows(table: Table, facets: Floats, mixed: Floats, parts: Sequence[
 
 
 def _auc(parts: Sequence[tuple[Floats, Floats]]) -> str:
-    return spread([auc(predicted, positive) for predicted, positive in parts]) + shown(parts, auc)
+    return spread([auc(predicted, positive) for predicted, positive in parts]) + interval_text(parts, auc)
 
 
 def style_rows(table: Table, mixed: Floats, own: Rows) -> list[Line]:

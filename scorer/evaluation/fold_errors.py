@@ -5,12 +5,12 @@ from typing import Any
 
 import numpy as np
 
-from heard.scorer.evaluation.bootstrap import shown
-from heard.scorer.evaluation.measures import mse, spearman
+from heard.scorer.evaluation.bootstrap import interval_text
+from heard.scorer.evaluation.metrics import mse, spearman
 from heard.scorer.records import COMPONENTS
 from heard.scorer.tables import Line, spread
 from heard.scorer.training.data import Table
-from heard.scorer.training.make import component_labels, parts_of
+from heard.scorer.training.train_head import component_labels, parts_of
 
 Floats = np.ndarray[Any, np.dtype[Any]]
 Rows = np.ndarray[Any, np.dtype[np.int64]]
@@ -67,4 +67,4 @@ def error_line(title: str, columns: Sequence[str], outcomes: Sequence[tuple[Floa
 
 
 def _cell(errors: Sequence[float], orders: Sequence[float], parts: Sequence[tuple[Floats, Floats]]) -> str:
-    return f"{spread(errors)}{shown(parts, mse)}, rho {np.mean(orders):.2f}{shown(parts, spearman)}"
+    return f"{spread(errors)}{interval_text(parts, mse)}, rho {np.mean(orders):.2f}{interval_text(parts, spearman)}"

@@ -5,7 +5,7 @@ from pathlib import Path
 from heard.scorer.evaluation.fold_errors import component_rows
 from heard.scorer.tables import markdown
 from heard.scorer.training.labels import Labels, disagreement
-from heard.scorer.training.make import Trained
+from heard.scorer.training.train_head import Trained
 
 
 def write_labels_card(folder: Path, trained: Trained, labels: Labels) -> None:

@@ -6,9 +6,7 @@ from statistics import fmean, stdev
 from typing import Protocol
 
 from heard.scorer.evaluation.perturb import Perturb
-from heard.scorer.records import COMPONENTS, EmpathyScore
-
-SCORES = (*COMPONENTS, "empathy")
+from heard.scorer.records import SCALES, EmpathyScore
 
 
 class Rater(Protocol):
@@ -63,7 +61,7 @@ def changes(
         text = perturb(reply, seed)
         score = original if text == reply else rater.score(seeker, text)
         known = original.empathy is not None and score.empathy is not None
-        by = {name: getattr(score, name) - getattr(original, name) for name in SCORES} if known else {}
+        by = {name: getattr(score, name) - getattr(original, name) for name in SCALES} if known else {}
         found.append(Change(kind, text, text == reply, score, by))
     return original, found
 
@@ -78,7 +76,7 @@ def summarise(found: Iterable[Change]) -> list[Summary]:
 
 def _summary(kind: str, found: Sequence[Change]) -> Summary:
     moves = [change.by for change in found if change.by and not change.same]
-    columns = {name: [by[name] for by in moves] for name in SCORES} if moves else {}
+    columns = {name: [by[name] for by in moves] for name in SCALES} if moves else {}
     return Summary(
         kind,
         len(moves),

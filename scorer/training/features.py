@@ -12,7 +12,7 @@ from heard.scorer.encoder import Encoder
 
 Progress = Callable[[int, int], None]
 """Called with (done, of all)."""
-Tell = Callable[[str, int, int], None]
+OnProgress = Callable[[str, int, int], None]
 """Called with (what is being done, done, of all)."""
 
 

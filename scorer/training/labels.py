@@ -1,4 +1,4 @@
-"""A team's own labels: a CSV of rated replies, read row by row. A bad row is told by its line; the others are used."""
+"""A team's own labels: a CSV of rated replies. A bad row is reported with its line, and the others are used."""
 
 import hashlib
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ NEEDED = ("reply", *COMPONENTS)
 OPTIONAL = ("seeker", "rater")
 """The message that was answered, and who rated: any name or number."""
 MOST_FAULTS = 20
-"""Bad rows that are told one by one; the others are counted."""
+"""Bad rows that are reported one by one; the others are counted."""
 
 
 @dataclass(frozen=True, slots=True)

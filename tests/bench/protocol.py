@@ -13,13 +13,13 @@ from pathlib import Path
 import numpy as np
 
 from heard.scorer.encoder import Encoder
-from heard.scorer.files import read_config
+from heard.scorer.encoder_files import read_config
 from heard.scorer.records import COMPONENTS
 from heard.scorer.training.data import project_set, tabulate
 from heard.scorer.training.features import compute
-from heard.scorer.training.hundred import ROWS
-from heard.scorer.training.paper import PaperRecipe, fit_linear
-from heard.scorer.training.train import one_thread
+from heard.scorer.training.linear_probe import ProbeRecipe, fit_linear
+from heard.scorer.training.network import one_thread
+from heard.scorer.training.study_sample import ROWS
 from tests.bench.table import Row, at_least, spread
 
 ROUNDS = 7
@@ -30,7 +30,7 @@ EPOCHS_AGAIN = 3
 @one_thread()
 def protocol(folder: Path) -> list[Row]:
     """Of each round: time of the whole training without a cache / with it."""
-    recipe = PaperRecipe()
+    recipe = ProbeRecipe()
     few = replace(recipe, epochs=EPOCHS_AGAIN)
     table = tabulate(list(project_set())[:ROWS], COMPONENTS)
     layers = [int(read_config(folder)["num_hidden_layers"])]

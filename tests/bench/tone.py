@@ -16,7 +16,7 @@ from heard.chat_app.models.downloads import Weights
 from heard.chat_app.models.llama_engine import Engine
 from heard.chat_app.results.intervals import share_of
 from heard.prompts.library import PromptLibrary
-from heard.scorer.tone import tone_of
+from heard.scorer.shared_emotion import shared_emotion
 from tests.tone.judge import EXPECTED, meets
 from tests.tone.labelled import Labelled, labelled
 from tests.tone.replies import Case, cases, replies
@@ -58,7 +58,7 @@ def _met(answered: Sequence[tuple[Case, str]], kind: str) -> str:
 
 def _congratulated(answered: Sequence[tuple[Case, str]]) -> str:
     """The worst error: bad news that is answered with joy and no sorrow."""
-    bad = [tone_of(reply) == "joy" for case, reply in answered if case.kind == "bad"]
+    bad = [shared_emotion(reply) == "joy" for case, reply in answered if case.kind == "bad"]
     return f"{sum(bad)} of {len(bad)}"
 
 
@@ -75,5 +75,5 @@ def judge_table(rows: Sequence[Labelled]) -> Table:
     table = Table("a reader says", "the judge agrees", title="the judge of tone against a reader's labels")
     for name in (*sorted({row.tone for row in rows}), "all"):
         own = [row for row in rows if name in (row.tone, "all")]
-        table.add_row(name, shown(sum(tone_of(row.reply) == row.tone for row in own), len(own)))
+        table.add_row(name, shown(sum(shared_emotion(row.reply) == row.tone for row in own), len(own)))
     return table

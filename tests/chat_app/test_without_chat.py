@@ -154,3 +154,13 @@ def test_training_names_its_own_extra(tmp_path: Path, weights: Weights) -> None:
     done = run("train", "--data", "labels.csv", "--out", "mine", folder=tmp_path)
     assert done.returncode == 2
     assert done.stderr.splitlines()[-1].endswith('pip install "heard[train]", or make train.')
+
+
+def test_what_a_system_lacks_is_not_to_be_installed(tmp_path: Path) -> None:
+    """As on Windows."""
+    code = f"sys.modules['fcntl'] = None\n{MAIN}"
+    done = run("export", "x", "--out", "out", folder=tmp_path, code=code, extras=("chat",))
+    assert done.returncode == 2
+    assert done.stderr == (
+        "heard: `heard export` needs fcntl. Python has that on Linux and macOS only; on Windows run heard in WSL.\n"
+    )

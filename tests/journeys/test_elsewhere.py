@@ -15,7 +15,7 @@ ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 SECTION = README.split("## Use the scorer elsewhere\n")[1].split("\n## ")[0]
 (CALL,) = re.findall(r"```sh\n(.*?)```", SECTION, re.DOTALL)
-CHAIN, APP = re.findall(r"```python\n(.*?)```", SECTION, re.DOTALL)
+PROGRAM, CHAIN, APP = re.findall(r"```python\n(.*?)```", SECTION, re.DOTALL)
 
 
 def run(*command: str, cwd: Path) -> str:
@@ -30,6 +30,11 @@ def test_the_call_over_http(talking: Served, tmp_path: Path) -> None:
     given = json.loads(run("bash", "-c", CALL.replace("http://127.0.0.1:8000", talking.url), cwd=tmp_path))
     assert given["status"] == "scored"
     assert 1 <= given["empathy"] <= 3
+
+
+def test_the_program(tmp_path: Path, weights: Weights) -> None:
+    (tmp_path / "program.py").write_text(PROGRAM, encoding="utf-8")
+    assert 1 <= float(run(sys.executable, "program.py", cwd=tmp_path).split()[0]) <= 3
 
 
 def test_the_chain(tmp_path: Path, weights: Weights) -> None:

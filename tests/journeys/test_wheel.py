@@ -138,7 +138,7 @@ def test_the_names_of_another_program_stay_its_own(
         (tmp_path / name).write_text("MINE = True\n", encoding="utf-8")
     modules = code.removeprefix("import ").split(", ")
     (tmp_path / "app.py").write_text(
-        f"{code}\nfrom heard import EmpathyRunnable, Scorer\n"
+        f"{code}\nfrom heard import EmpathyRunnable, Scorer, open_scorer\n"
         "import heard.chat_app.integrations.chainlit_plugin, heard.db.store, heard.prompts.library\n"
         f"assert all(module.MINE for module in ({', '.join(modules)},))\n",
         encoding="utf-8",

@@ -12,9 +12,9 @@ from pathlib import Path
 import psutil
 import pytest
 
-from heard.scorer.answering import FILE
 from heard.scorer.errors import ScorerError
 from heard.scorer.records import COMPONENTS, SCALES
+from heard.scorer.relevance import FILE
 from heard.scorer.score import HEADS, head_folder
 from heard.scorer.training.data import project_set
 from tests.commands import heard

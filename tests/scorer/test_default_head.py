@@ -15,7 +15,7 @@ from heard.scorer.head_file import read_head_file
 from heard.scorer.records import COMPONENTS
 from heard.scorer.score import HEADS, Scorer
 from heard.scorer.training.data import FACETS, annomi, epitome, esconv, project_set
-from heard.scorer.training.make import make_default
+from heard.scorer.training.train_head import train_default_head
 
 CARD = (HEADS / "default" / "CARD.md").read_text(encoding="utf-8")
 
@@ -91,7 +91,7 @@ def test_the_default_head_is_made_and_measured_from_the_sources(
 ) -> None:
     told: set[str] = set()
     cache = tmp_path / "cache"
-    trained = make_default(shared, encoder_folder, tmp_path / "new", cache, lambda what, *_: told.add(what), "x")
+    trained = train_default_head(shared, encoder_folder, tmp_path / "new", cache, lambda what, *_: told.add(what), "x")
     assert told == {"reading the replies", "training on five folds", "reading messages and their replies"}
     assert trained.held_out.shape == (len(trained.table.texts), 3)
     scorer = Scorer.load(tmp_path / "new", encoder_folder)
@@ -117,7 +117,7 @@ def test_the_default_head_is_made_and_measured_from_the_sources(
 
 def test_missing_sources_are_named(tmp_path: Path, encoder_folder: Path) -> None:
     with pytest.raises(ScorerError, match=r"emotional-reactions\.csv cannot be read"):
-        make_default(tmp_path, encoder_folder, tmp_path / "new", None, lambda *_: None, "x")
+        train_default_head(tmp_path, encoder_folder, tmp_path / "new", None, lambda *_: None, "x")
 
 
 @pytest.mark.parametrize("component", COMPONENTS)

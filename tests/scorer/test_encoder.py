@@ -13,8 +13,8 @@ from tokenizers import Tokenizer
 from transformers import BertConfig, BertModel
 
 from heard.scorer.encoder import WINDOW, Encoder
+from heard.scorer.encoder_files import EMBEDDED_SHA256, GRAPH, file_sha256, graph_path
 from heard.scorer.errors import ScorerError
-from heard.scorer.files import EMBEDDED_SHA256, GRAPH, file_sha256, graph_path
 from heard.scorer.head import Head
 from heard.scorer.score import HEADS
 from tests.plain import PlainBert
@@ -53,7 +53,7 @@ def test_a_projection_in_the_graph_is_the_heads_own(encoder_folder: Path, length
     encoder = Encoder.load(encoder_folder, head.file.layers, projection=head.projection)
     gc.collect()  # the graph reads the head's tensors in place
     ids = (encoder.ids("Your brother left, and nobody asked how you are.") * 60)[:length]
-    states, projected = encoder.look(ids)
+    states, projected = encoder.encode(ids)
     assert np.array_equal(states, Encoder.load(encoder_folder, head.file.layers).states(ids))
     assert head.facets(states, projected) == pytest.approx(head.facets(states), abs=1e-5)
     assert head.terms(states, projected) == pytest.approx(head.terms(states), abs=1e-4)
@@ -144,7 +144,7 @@ def test_a_full_disk_costs_no_score_and_leaves_no_half_file(
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("heard.scorer.export.os.replace", full)
+    monkeypatch.setattr("heard.scorer.onnx_export.os.replace", full)
     assert Encoder.load(folder, [4]).states([2023]).shape == (3, 32)
     assert not [path for path in folder.iterdir() if path.suffix in (".part", ".onnx")]
 
@@ -159,7 +159,7 @@ def test_a_folder_that_cannot_be_written_still_works(
         raise PermissionError(13, "Permission denied")  # root may write anywhere, so the mode alone proves nothing
 
     folder.chmod(stat.S_IRUSR | stat.S_IXUSR)
-    monkeypatch.setattr("heard.scorer.export.tempfile.NamedTemporaryFile", refuse)
+    monkeypatch.setattr("heard.scorer.onnx_export.tempfile.NamedTemporaryFile", refuse)
     assert Encoder.load(folder, [4]).states([2023]).shape == (3, 32)
     assert not list(folder.glob("*.onnx"))
 

@@ -12,7 +12,7 @@ from heard.scorer.errors import ScorerError
 from heard.scorer.head import Head
 from heard.scorer.head_file import HeadFile, read_head_file
 from heard.scorer.score import HEADS, head_folder
-from heard.scorer.training.make import write_head
+from heard.scorer.training.train_head import write_head
 
 FILE = HeadFile("A test", "tiny", "0" * 64, "", [1], ["one", "two"], ["none: 0"], "heard train")
 TENSORS = {

@@ -12,8 +12,8 @@ import pytest
 import torch
 from transformers import BertConfig, BertModel
 
+from heard.scorer.encoder_files import EMBEDDED_NAME, EMBEDDED_SHA256, file_sha256
 from heard.scorer.errors import ScorerError
-from heard.scorer.files import EMBEDDED_NAME, EMBEDDED_SHA256, file_sha256
 from heard.scorer.head_file import read_head_file
 from heard.scorer.hub import FILES, encoder_name, encoder_of
 from heard.scorer.records import COMPONENTS

@@ -9,7 +9,7 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 from heard.scorer import onnx_file
-from heard.scorer.export import MICROSOFT, build_graph
+from heard.scorer.onnx_export import MICROSOFT, build_graph
 
 
 def test_a_file_is_the_same_to_the_byte() -> None:

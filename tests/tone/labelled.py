@@ -7,7 +7,7 @@ import csv
 from dataclasses import dataclass
 from pathlib import Path
 
-from heard.scorer.tone import Tone
+from heard.scorer.shared_emotion import SharedEmotion
 
 FILE = Path(__file__).with_name("labelled.csv")
 
@@ -17,7 +17,7 @@ class Labelled:
     """One reply and its label."""
 
     reply: str
-    tone: Tone
+    tone: SharedEmotion
 
 
 def labelled() -> list[Labelled]:

@@ -5,7 +5,7 @@ from collections import Counter
 import pytest
 
 from heard.chat_app.safety import crisis_check
-from heard.scorer.tone import Tone, tone_of
+from heard.scorer.shared_emotion import SharedEmotion, shared_emotion
 from tests.bench.tone import judge_table, shown
 from tests.tone.judge import EXPECTED, meets
 from tests.tone.labelled import labelled
@@ -44,8 +44,8 @@ def test_there_are_enough_messages_of_each_kind_and_none_is_a_crisis() -> None:
         ("", "neither"),
     ],
 )
-def test_the_judge(reply: str, tone: Tone) -> None:
-    assert tone_of(reply) == tone
+def test_the_judge(reply: str, tone: SharedEmotion) -> None:
+    assert shared_emotion(reply) == tone
     assert [kind for kind in EXPECTED if meets(kind, reply)] == [kind for kind, own in EXPECTED.items() if own == tone]
 
 
@@ -53,7 +53,7 @@ def test_the_judge_agrees_with_a_reader_far_oftener_than_chance() -> None:
     rows = labelled()
     assert len(rows) >= 80
     assert set(EXPECTED.values()) | {"neither"} == {row.tone for row in rows}
-    agree = sum(tone_of(row.reply) == row.tone for row in rows) / len(rows)
+    agree = sum(shared_emotion(row.reply) == row.tone for row in rows) / len(rows)
     most = max(Counter(row.tone for row in rows).values()) / len(rows)
     assert agree >= 0.8 > most + 0.2
     assert judge_table(rows).row_count == 5

@@ -48,6 +48,7 @@ PROVIDER = Provider(
     module="langchain_google_genai",
     extra="google",
     errors=("google.genai.errors:APIError", "langchain_google_genai.chat_models:ChatGoogleGenerativeAIError"),
+    loggers=("google_genai", "langchain_google_genai"),
     protocol="Google's protocol",
     url=URL,
     own_path=("/v1beta",),

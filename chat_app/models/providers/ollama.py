@@ -48,6 +48,7 @@ PROVIDER = Provider(
     module="langchain_ollama",
     extra="ollama",
     errors=("ollama:ResponseError",),
+    loggers=("ollama", "langchain_ollama"),
     protocol="Ollama's protocol",
     url=URL,
     own_path=("/v1", "/api"),

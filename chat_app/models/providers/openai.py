@@ -46,6 +46,8 @@ PROVIDER = Provider(
     chat=chat_model,
     module="langchain_openai",
     errors=("openai:OpenAIError",),
+    loggers=("openai", "langchain_openai"),
+    header_variables=("OPENAI_CUSTOM_HEADERS",),
     protocol="OpenAI's protocol",
     url=URL,
 )

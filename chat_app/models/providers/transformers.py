@@ -29,6 +29,7 @@ PROVIDER = Provider(
     module="transformers",
     extra_modules=("torch",),
     extra="hub",
+    loggers=("transformers",),
     local="hub",
     served=False,
     example="a name of the Hugging Face Hub, or a folder with weights",

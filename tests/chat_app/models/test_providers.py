@@ -1,5 +1,6 @@
 """What each provider is sent, what it costs a start, and that a key does not show."""
 
+import logging
 import os
 import subprocess
 import sys
@@ -8,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from heard.chat_app.models.client import Models
+from heard.chat_app.models.client import Models, disable_content_logging
 from heard.chat_app.models.connections import Connections
-from heard.chat_app.models.provider import Call
+from heard.chat_app.models.provider import Call, Provider
 from heard.chat_app.models.providers import PROVIDERS
 from heard.chat_app.models.records import ModelSpec, Usage
 from tests.chat_app.models.asking import SECRET, ask, spec_of
@@ -67,6 +68,14 @@ async def test_an_older_ollama_gives_no_reason_for_the_end(models: Models) -> No
     end = b'{"model": "m", "created_at": "2026-01-01T00:00:00Z", "message": {"role": "assistant", "content": ""}, '
     with wire.server(wire.begun("Yes.", end + b'"done": true}\n')) as server:
         assert await ask(models, spec_of(wire, server)) == ("Yes.", Usage(None, None), None)
+
+
+@pytest.mark.parametrize("provider", [one for one in PROVIDERS.values() if not one.module.startswith("heard.")])
+def test_no_provider_s_library_logs_what_people_write(provider: Provider) -> None:
+    assert provider.module.split(".")[0] in provider.loggers
+    disable_content_logging()
+    for name in provider.loggers:
+        assert not logging.getLogger(f"{name}.client").isEnabledFor(logging.WARNING), name
 
 
 @pytest.mark.parametrize("provider", WIRES)

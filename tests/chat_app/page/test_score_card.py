@@ -8,9 +8,9 @@ from datetime import UTC, datetime
 import pytest
 
 from heard.chat_app.common.markdown import safe_final_markdown
-from heard.chat_app.conversation.drafts import score_details
 from heard.chat_app.page.chainlit_files import PUBLIC
-from heard.chat_app.page.score_card import COMPONENTS, LIMITS, final_props, live_props, score_props
+from heard.chat_app.page.draft_cards import final_props, live_props
+from heard.chat_app.page.score_card import COMPONENTS, LIMITS, score_props
 from heard.db.records import DraftRecord, DraftStatus, ScoreRecord
 from heard.scorer.records import NOTES, EmpathyScore, ScoreStatus, Span
 
@@ -34,7 +34,7 @@ def record(score: EmpathyScore) -> ScoreRecord:
         "default",
         "0" * 64,
         "0" * 64,
-        score_details(score),
+        score.details,
     )
 
 

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from heard.scorer.evaluation.measures import auc, mse, ranks, spearman
+from heard.scorer.evaluation.metrics import auc, mse, ranks, spearman
 from heard.scorer.records import COMPONENTS
 from heard.scorer.training.data import FACETS, PROJECT_SET, STYLE_FACETS, project_set, tabulate
 from heard.scorer.training.mixing import SIGNS, fit_mixing
-from heard.scorer.training.train import folds
+from heard.scorer.training.network import folds
 
 
 def test_the_projects_own_set_is_whole() -> None:
@@ -21,7 +21,7 @@ def test_the_projects_own_set_is_whole() -> None:
 
 
 def test_the_projects_own_set_shares_no_reply_with_the_public_sources() -> None:
-    shared = PROJECT_SET.parents[2] / "shared" / "data"
+    shared = PROJECT_SET.resolve().parents[2] / "shared" / "data"
     if not shared.is_dir():
         pytest.skip("../shared is not here, so the sources cannot be compared")
     own = {" ".join(example.reply.lower().split()) for example in project_set()}

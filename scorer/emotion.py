@@ -16,8 +16,8 @@ from safetensors import SafetensorError
 from safetensors.numpy import load_file
 
 from heard.scorer.encoder import Encoder
+from heard.scorer.encoder_files import file_sha256
 from heard.scorer.errors import ScorerError
-from heard.scorer.files import file_sha256
 from heard.scorer.text import read
 from heard.scorer.toml_file import NO_OTHERS, read_toml
 
@@ -64,7 +64,7 @@ def _these(emotions: list[str]) -> list[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class ReadingToml:
+class EmotionToml:
     """What `reading.toml` says of a classifier."""
 
     __pydantic_config__ = NO_OTHERS
@@ -81,7 +81,7 @@ class ReadingToml:
 
 
 @dataclass(frozen=True, slots=True)
-class ReadingFile:
+class EmotionFile:
     """The classifier as it is stored: `reading.toml` and `weights.safetensors` of one folder."""
 
     encoder_sha256: str
@@ -95,11 +95,11 @@ class ReadingFile:
     """Emotions."""
 
     @classmethod
-    def load(cls, folder: Path) -> "ReadingFile":
+    def load(cls, folder: Path) -> "EmotionFile":
         """Raises ScorerError for a folder without a classifier, or with a damaged one."""
         again = "Make it again with `heard train-reading`."
         path = folder / "weights.safetensors"
-        about = read_toml(folder / "reading.toml", ReadingToml, f"There is no reading.toml in {folder}. {again}")
+        about = read_toml(folder / "reading.toml", EmotionToml, f"There is no reading.toml in {folder}. {again}")
         if file_sha256(path, again) != about.weights_sha256:
             raise ScorerError(f"{path} does not belong to the reading.toml beside it. {again}")
         try:
@@ -112,10 +112,10 @@ class ReadingFile:
         return cls(about.encoder_sha256, tuple(about.layers), about.weights_sha256, weights, bias)
 
 
-class Reader:
+class EmotionReader:
     """Reads messages. Blocking: call it from a worker thread, and from one at a time."""
 
-    def __init__(self, file: ReadingFile, encoder: Callable[[], Encoder]) -> None:
+    def __init__(self, file: EmotionFile, encoder: Callable[[], Encoder]) -> None:
         """`encoder` gives the encoder of `file`, opened with its layers; asked for at the first message."""
         self.file = file
         self._open = encoder

@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from heard.scorer.answering import LOOKED_BACK, is_short, verdict
+from heard.scorer.relevance import LOOKED_BACK, is_short, verdict
 from heard.scorer.tables import Line, spread
-from heard.scorer.training.answering_train import GOOD, MISSES, VAGUE, Judge, cut, fit, own_doubts
 from heard.scorer.training.data import Example, rows_of
+from heard.scorer.training.train_relevance import GOOD, MISSES, VAGUE, Judge, cut, fit, own_doubts
 
 Floats = np.ndarray[Any, np.dtype[Any]]
 
@@ -41,7 +41,7 @@ APART = 101
 """Rows between a reply and the message given to it in its place."""
 
 
-def answering_rows(judge: Judge) -> list[Line]:
+def relevance_rows(judge: Judge) -> list[Line]:
     """Share of the own set's replies with each mark, by what they were written to be."""
     data = judge.data
     seen = np.where(~data.test)[0]
@@ -66,7 +66,7 @@ def answering_rows(judge: Judge) -> list[Line]:
     return lines
 
 
-def plain_rows(judge: Judge) -> list[Line]:
+def plain_news_rows(judge: Judge) -> list[Line]:
     """Share of plain replies noted for plain news of a few words, which nothing was trained or chosen on."""
     seen = np.where(~judge.data.test)[0]
     models = [fit(judge.data, seen, seed) for seed in range(SEEDS)]
@@ -74,14 +74,14 @@ def plain_rows(judge: Judge) -> list[Line]:
     lines = []
     for outlook in ("bad", "good"):
         news = [row["message"] for row in rows_of(PLAIN_NEWS) if row["outlook"] == outlook]
-        told = {message: judge.vectors.of_message(message) for message in news}
+        news_vectors = {message: judge.vectors.of_message(message) for message in news}
         cells = {}
         for feeling, replies in MET_WITH.items():
             pairs = [(message, text) for message in news for text in replies]
             shares = []
             for model in models:
                 doubts = [
-                    model.doubts(text, vectors[text], [told[message]], short=is_short(message))
+                    model.doubts(text, vectors[text], [news_vectors[message]], short=is_short(message))
                     for message, text in pairs
                 ]
                 shares.append(1 - _share(np.array(noted(doubts), object), ""))
@@ -90,38 +90,38 @@ def plain_rows(judge: Judge) -> list[Line]:
     return lines
 
 
-def elsewhere(judge: Judge, examples: Sequence[Example]) -> list[Line]:
+def public_source_rows(judge: Judge, examples: Sequence[Example]) -> list[Line]:
     """The same on EPITOME's posts and ESConv's conversations, by the shipped model's own seed."""
     lines = []
     for source, looked_back in (("epitome", 1), ("esconv", 1), ("esconv", LOOKED_BACK)):
         rows = [example for example in examples if example.source == source]
         drawn = np.random.default_rng(0).permutation(len(rows))[:DRAWN].tolist()
-        replies, told = [rows[at].reply for at in drawn], [_told(rows, at, looked_back) for at in drawn]
-        apart = APART % len(told)
+        replies, answered = [rows[at].reply for at in drawn], [_messages_before(rows, at, looked_back) for at in drawn]
+        apart = APART % len(answered)
         own, other = (
             np.array(
                 noted([judge.doubts(reply, messages) for reply, messages in zip(replies, given, strict=True)]), object
             )
-            for given in (told, told[apart:] + told[:apart])
+            for given in (answered, answered[apart:] + answered[:apart])
         )
         cells = {
             "own message: off_topic": f"{_share(own, 'off_topic'):.3f}",
             "own message: misread": f"{_share(own, 'misread'):.3f}",
             "another's message: off_topic": f"{_share(other, 'off_topic'):.3f}",
         }
-        lines.append(Line(f"{source}, {len(told)} replies, to the last {looked_back} of the seeker's", cells))
+        lines.append(Line(f"{source}, {len(answered)} replies, to the last {looked_back} of the seeker's", cells))
     return lines
 
 
-def _told(rows: Sequence[Example], at: int, back: int) -> list[str]:
+def _messages_before(rows: Sequence[Example], at: int, back: int) -> list[str]:
     """What the seeker of a row wrote up to it, the newest first, at most `back`."""
-    told: list[str] = []
+    messages: list[str] = []
     for row in range(at, -1, -1):
-        if rows[row].group != rows[at].group or len(told) == back:
+        if rows[row].group != rows[at].group or len(messages) == back:
             break
-        if rows[row].seeker and rows[row].seeker not in told:
-            told.append(rows[row].seeker)
-    return told
+        if rows[row].seeker and rows[row].seeker not in messages:
+            messages.append(rows[row].seeker)
+    return messages
 
 
 def noted(doubts: Sequence[Mapping[str, float]]) -> list[str]:

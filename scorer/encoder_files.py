@@ -14,7 +14,7 @@ EMBEDDED_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d
 
 
 GRAPH = 3
-"""Raised with every change of `scorer/export.py` that changes its graphs."""
+"""Raised with every change of `scorer/onnx_export.py` that changes its graphs."""
 PROJECTION = ("projection", "projection_bias")
 """The two tensors that a graph with a projection leaves to whoever opens it."""
 

@@ -1,4 +1,4 @@
-"""Train the marks "off_topic" and "misread" (`scorer/answering.py`) on the project's own set.
+"""Train the marks "off_topic" and "misread" (`scorer/relevance.py`) on the project's own set.
 
 Replies that miss their message are made by giving replies to other people's messages. The few that were written to
 miss theirs are never trained on, so that they can be measured.
@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from heard.scorer.answering import Answering, is_short, nearest, verdict
 from heard.scorer.encoder import Encoder
+from heard.scorer.relevance import Relevance, is_short, nearest, verdict
 from heard.scorer.text import read
 from heard.scorer.training.data import FOLDS, MESSAGES, Example, project_set, rows_of
-from heard.scorer.training.features import Tell
+from heard.scorer.training.features import OnProgress
 from heard.scorer.training.logistic import logistic
 from heard.scorer.vectors import Vectors
 
@@ -94,7 +94,7 @@ class Material:
         return np.array([example.style in names for example in self.examples])
 
 
-def material(vectors: Vectors, tell: Tell) -> Material:
+def material(vectors: Vectors, on_progress: OnProgress) -> Material:
     """Read the own set and the messages of the reading."""
     examples = [example for example in project_set() if read(example.reply).text and read(example.seeker).text]
     messages = list(dict.fromkeys(example.seeker for example in examples))
@@ -105,7 +105,7 @@ def material(vectors: Vectors, tell: Tell) -> Material:
     found = []
     for done, text in enumerate(texts, 1):
         found.append(vectors.of_text(text))
-        tell("reading messages and their replies", done, len(texts))
+        on_progress("reading messages and their replies", done, len(texts))
     first, second = len(messages), len(messages) + len(more)
     place = {message: at for at, message in enumerate(messages)}
     tests = {example.seeker for example in examples if example.test}
@@ -126,10 +126,10 @@ def material(vectors: Vectors, tell: Tell) -> Material:
     )
 
 
-def fit(data: Material, messages: Rows, seed: int) -> Answering:
+def fit(data: Material, messages: Rows, seed: int) -> Relevance:
     """Both detectors from some of the messages and their replies, scaled by their own held-out doubts."""
     banks = Banks.of(data, messages)
-    return Answering(
+    return Relevance(
         banks.messages, banks.general, _topic(data, banks, messages, seed), *_outlook(data, messages, seed)
     )
 
@@ -202,8 +202,8 @@ def _outlook(data: Material, messages: Rows, seed: int) -> tuple[Floats, Floats,
     """The outlook's weights, and its levels for joy and for sorrow."""
     vectors = np.concatenate([data.messages[messages], data.others])
     labels = np.concatenate([data.outlooks[messages], data.others_outlooks])
-    short, told = np.concatenate([data.short[messages], data.others_short]), ~np.isnan(labels)
-    vectors, labels, short = vectors[told], labels[told], short[told]
+    short, known = np.concatenate([data.short[messages], data.others_short]), ~np.isnan(labels)
+    vectors, labels, short = vectors[known], labels[known], short[known]
     # Levels near the end of a sample are shaky, so they are taken of several held-out rounds at once.
     rounds = []
     for part in range(ROUNDS):
@@ -220,7 +220,7 @@ def _outlook(data: Material, messages: Rows, seed: int) -> tuple[Floats, Floats,
     return logistic(vectors, labels, STRENGTH, balanced=True), joy.astype(np.float32), sorrow.astype(np.float32)
 
 
-def own_doubts(model: Answering, data: Material, rows: Rows) -> list[dict[str, float]]:
+def own_doubts(model: Relevance, data: Material, rows: Rows) -> list[dict[str, float]]:
     """Of each of these replies as an answer to its own message, which the model has not seen."""
     return [
         model.doubts(data.texts[row], data.replies[row], [data.messages[own]], short=bool(data.short[own]))
@@ -248,21 +248,21 @@ class Judge:
                 self._held[data.examples[row].seeker, data.examples[row].reply] = doubts
 
     @classmethod
-    def train(cls, encoder_folder: Path, layers: list[float], tell: Tell) -> "Judge":
+    def train(cls, encoder_folder: Path, layers: list[float], on_progress: OnProgress) -> "Judge":
         """Read the own set and learn from it."""
         threads = os.cpu_count() or 1
         encoder = Encoder.load(encoder_folder, layers, threads=threads)
         vectors = Vectors.load(encoder, encoder_folder, layers, threads=threads)
-        return cls(material(vectors, tell), vectors)
+        return cls(material(vectors, on_progress), vectors)
 
     def doubts(self, reply: str, messages: Sequence[str]) -> dict[str, float]:
         """Of any reply, by the model as it is shipped; the newest message first."""
         text = read(reply).text
-        told = [self.vectors.of_message(message) for message in messages]
+        vectors = [self.vectors.of_message(message) for message in messages]
         short = is_short(next(iter(messages), ""))
-        return self.model.doubts(text, self.vectors.of_text(text), told, short=short) if text else {}
+        return self.model.doubts(text, self.vectors.of_text(text), vectors, short=short) if text else {}
 
     def kept(self, seeker: str, reply: str) -> float:
-        """Share of its components' heights (`heard.scorer.answering.verdict`)."""
+        """Share of its components' heights (`heard.scorer.relevance.verdict`)."""
         held = self._held.get((seeker, reply))
         return verdict(seeker, reply, self.doubts(reply, [seeker]) if held is None else held)[1]

@@ -7,18 +7,18 @@ import numpy as np
 import torch
 
 from heard.scorer.records import COMPONENTS, HIGHEST, LOWEST
-from heard.scorer.training.train import Floats
+from heard.scorer.training.network import Floats
 
 
 @dataclass(frozen=True, slots=True)
-class PaperRecipe:
-    """What the study tells of its training, and what it leaves open."""
+class ProbeRecipe:
+    """What the study states of its training, and what it leaves open."""
 
     epochs: int = 50
     rate: float = 2e-4
     """AdamW's learning rate, the same throughout; its weight decay is torch's own."""
     batch: int = 16
-    """Replies. The study does not tell it."""
+    """Replies. The study does not state it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,14 +39,14 @@ def fit_linear(
     states: Floats,
     ratings: Floats,
     seed: int,
-    recipe: PaperRecipe | None = None,
+    recipe: ProbeRecipe | None = None,
     step: Callable[[], None] = lambda: None,
 ) -> Linear:
     """Train on `states` (rows x states) and `ratings` (rows x 3); the same seed gives the same layer.
 
     `step` is called after each epoch.
     """
-    recipe = recipe or PaperRecipe()
+    recipe = recipe or ProbeRecipe()
     torch.manual_seed(seed)
     layer = torch.nn.Linear(states.shape[1], len(COMPONENTS))
     optimiser = torch.optim.AdamW(layer.parameters(), lr=recipe.rate)
@@ -60,7 +60,7 @@ def fit_linear(
     return Linear(layer.weight.detach().numpy(), layer.bias.detach().numpy())
 
 
-def paper_head(train: Floats, levels: Floats, test: Floats, seed: int) -> Floats:
+def probe_levels(train: Floats, levels: Floats, test: Floats, seed: int) -> Floats:
     """The study's scorer as a baseline: trained on [CLS] states and levels 0..2, its levels of `test`.
 
     On 0..2 and not 1..3, because the layer begins near zero: it is the easier task for it, by a hundredth of the MSE.

@@ -1,6 +1,6 @@
 """The founding study's protocol, to the letter: a hundred replies, a frozen BERT's [CLS], a linear head, 50 epochs.
 
-What the study leaves open is said where it is set: the batches (`paper.py`), and on what its error was measured.
+What the study leaves open is said where it is set: the batches (`linear_probe.py`), and on what its error was measured.
 Here it is measured on replies to other messages than the hundred's, or, where a file holds hardly more than the
 hundred, on five folds of them. Five seeds: each draws its own hundred and sets the first weights and the batches.
 """
@@ -14,24 +14,24 @@ from pathlib import Path
 import numpy as np
 
 from heard.scorer.encoder import WINDOW, Encoder
+from heard.scorer.encoder_files import read_config
 from heard.scorer.errors import ScorerError
-from heard.scorer.files import read_config
 from heard.scorer.head_file import HeadFile
 from heard.scorer.hub import encoder_name
 from heard.scorer.records import COMPONENTS, HIGHEST, LOWEST
 from heard.scorer.tables import Line, markdown
 from heard.scorer.training.data import FOLDS, Table
-from heard.scorer.training.features import Tell, compute
-from heard.scorer.training.hundred import ROWS, Source, draw, others
-from heard.scorer.training.make import write_head
-from heard.scorer.training.paper import Linear, PaperRecipe, fit_linear
-from heard.scorer.training.train import Floats, Rows, folds, one_thread
+from heard.scorer.training.features import OnProgress, compute
+from heard.scorer.training.linear_probe import Linear, ProbeRecipe, fit_linear
+from heard.scorer.training.network import Floats, Rows, folds, one_thread
+from heard.scorer.training.study_sample import ROWS, Source, draw, others
+from heard.scorer.training.train_head import write_head
 
 SEEDS = 5
 FEWEST_OTHERS = 20
 """Replies to other messages that are enough to measure the error on."""
 STUDY_MSE = 0.3525
-"""Overall, as the study tells it, on its own labels."""
+"""Overall, as the study states it, on its own labels."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ class Split:
     """What one seed trains on and measures on."""
 
     seed: int
-    hundred: Rows
+    sample: Rows
     tests: list[tuple[Rows, Rows]]
     """Rows to train on and rows to measure on. One pair where there are other replies, five folds where not."""
 
@@ -62,7 +62,14 @@ class Outcome:
 
 @one_thread()
 def follow(
-    table: Table, source: Source, encoder_folder: Path, out: Path, cache: Path, seed: int, tell: Tell, command: str
+    table: Table,
+    source: Source,
+    encoder_folder: Path,
+    out: Path,
+    cache: Path,
+    seed: int,
+    on_progress: OnProgress,
+    command: str,
 ) -> str:
     """Train by the protocol, write the head of the first seed to `out` with its card, and give the errors in words.
 
@@ -73,10 +80,15 @@ def follow(
     layers: list[float] = [int(read_config(encoder_folder)["num_hidden_layers"])]
     encoder = Encoder.load(encoder_folder, layers, threads=os.cpu_count() or 1)
     states = compute(
-        encoder, table.texts, layers, cache, lambda done, of: tell("reading the replies", done, of), first_only=True
+        encoder,
+        table.texts,
+        layers,
+        cache,
+        lambda done, of: on_progress("reading the replies", done, of),
+        first_only=True,
     ).states.astype(np.float32)
     ratings = LOWEST + (HIGHEST - LOWEST) * table.targets
-    epochs = _Epochs(tell, PaperRecipe().epochs * sum(1 + one.in_folds * len(one.tests) for one in splits))
+    epochs = _Epochs(on_progress, ProbeRecipe().epochs * sum(1 + one.in_folds * len(one.tests) for one in splits))
     runs = [_run(states, ratings, one, epochs) for one in splits]
     file = HeadFile(
         f"The founding study's head, trained on {ROWS} replies of {source.title}",
@@ -99,33 +111,31 @@ def follow(
 def split(table: Table, seed: int) -> list[Split]:
     """The hundred of each of SEEDS seeds from `seed` on, and what its error is measured on: alike for all of them."""
     seeds = range(seed, seed + SEEDS)
-    hundreds = [draw(table, one) for one in seeds]
-    rests = [others(table, hundred) for hundred in hundreds]
+    samples = [draw(table, one) for one in seeds]
+    rests = [others(table, sample) for sample in samples]
     if min(map(len, rests)) >= FEWEST_OTHERS:
-        return [
-            Split(one, hundred, [(hundred, rest)]) for one, hundred, rest in zip(seeds, hundreds, rests, strict=True)
-        ]
-    return [Split(one, hundred, _in_folds(table, hundred, one)) for one, hundred in zip(seeds, hundreds, strict=True)]
+        return [Split(one, sample, [(sample, rest)]) for one, sample, rest in zip(seeds, samples, rests, strict=True)]
+    return [Split(one, sample, _in_folds(table, sample, one)) for one, sample in zip(seeds, samples, strict=True)]
 
 
-def _in_folds(table: Table, hundred: Rows, seed: int) -> list[tuple[Rows, Rows]]:
-    groups = list(table.groups[hundred])
+def _in_folds(table: Table, sample: Rows, seed: int) -> list[tuple[Rows, Rows]]:
+    groups = list(table.groups[sample])
     if len(set(groups)) < FOLDS:
         raise ScorerError(
             f"The {ROWS} replies drawn answer {len(set(groups))} different message(s), and too few answer others, so "
             "the error cannot be measured on other messages. Rate replies to more messages."
         )
-    return [(np.setdiff1d(hundred, hundred[part]), hundred[part]) for part in folds(groups, FOLDS, seed)]
+    return [(np.setdiff1d(sample, sample[part]), sample[part]) for part in folds(groups, FOLDS, seed)]
 
 
 def _run(states: Floats, ratings: Floats, one: Split, epochs: "_Epochs") -> tuple[Linear, Outcome]:
-    whole = fit_linear(states[one.hundred], ratings[one.hundred], one.seed, step=epochs.step)
+    whole = fit_linear(states[one.sample], ratings[one.sample], one.seed, step=epochs.step)
     errors, constants = [], []
     for train, test in one.tests:
         layer = fit_linear(states[train], ratings[train], one.seed, step=epochs.step) if one.in_folds else whole
         errors.append((layer.rate(states[test]) - ratings[test]) ** 2)
         constants.append((ratings[train].mean(0) - ratings[test]) ** 2)
-    own = (whole.rate(states[one.hundred]) - ratings[one.hundred]) ** 2
+    own = (whole.rate(states[one.sample]) - ratings[one.sample]) ** 2
     return whole, Outcome(np.concatenate(errors).mean(0), np.concatenate(constants).mean(0), own.mean(0))
 
 
@@ -148,8 +158,8 @@ def report(table: Table, splits: Sequence[Split], outcomes: Sequence[Outcome]) -
         Line(name, {column: _spread(values[:, at]) for at, column in enumerate(columns)})
         for name, values in rows.items()
     ]
-    told = {**dict.fromkeys(COMPONENTS, ""), "overall": str(STUDY_MSE)}
-    lines.append(Line("MSE that the study tells, on other labels", told))
+    stated = {**dict.fromkeys(COMPONENTS, ""), "overall": str(STUDY_MSE)}
+    lines.append(Line("MSE that the study states, on other labels", stated))
     first, last = splits[0].seed, splits[-1].seed
     if not splits[0].in_folds:
         sizes = [len(one.tests[0][1]) for one in splits]
@@ -167,7 +177,7 @@ def report(table: Table, splits: Sequence[Split], outcomes: Sequence[Outcome]) -
 
 def card(file: HeadFile, source: Source, figures: str) -> str:
     """The card of a head by the protocol."""
-    recipe = PaperRecipe()
+    recipe = ProbeRecipe()
     opening = (
         "Made to repeat the founding study's scorer, not to be the best one: the default head's card has what a head "
         f"that reads all tokens gains over it. {source.terms}"
@@ -179,7 +189,7 @@ def card(file: HeadFile, source: Source, figures: str) -> str:
 - Encoder, frozen: {file.encoder} (sha256 {file.encoder_sha256}), layer {file.layers[0]:g}, its last.
 - Head: one linear layer from [CLS] to cognitive, emotional and behavioral, kept within 1 to 3.
 - Training: {ROWS} replies, {recipe.epochs} epochs, AdamW, learning rate {recipe.rate:g}, mean squared error, batches of
-  {recipe.batch} (the study does not tell its own). The first of the seeds below drew the replies and made the weights.
+  {recipe.batch} (the study does not state its own). The first of the seeds below drew the replies and made the weights.
 - It reads the reply alone, without the message. A reply of more than {WINDOW - 2} tokens is cut into equal parts, of
   which it reads the first.
 
@@ -194,12 +204,12 @@ Trained on {"; ".join(file.trained_on)}. Made again by `{file.command}`.
 class _Epochs:
     """Counts the epochs of all runs together, for the progress bar."""
 
-    def __init__(self, tell: Tell, of: int) -> None:
-        self._tell, self._of, self._done = tell, of, 0
+    def __init__(self, on_progress: OnProgress, of: int) -> None:
+        self._on_progress, self._of, self._done = on_progress, of, 0
 
     def step(self) -> None:
         self._done += 1
-        self._tell(f"training with {SEEDS} seeds", self._done, self._of)
+        self._on_progress(f"training with {SEEDS} seeds", self._done, self._of)
 
 
 def _spread(values: Floats) -> str:

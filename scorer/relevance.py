@@ -10,11 +10,11 @@ A reply that is much liker to other messages than to its own, and about somethin
 bank general kind words to a message of few words are taken for strays.
 
 *Misread.* A linear outlook a = v . m + v_0 on the message's vectors in all layers (above 0: good news) and what the
-reply's phrases take it for (`scorer/tone.py`): joy where the outlook is bad, or sorrow where it is good, unless the
-reply takes up what the message says. Finer misreadings (the wrong person, anger for shame) are not seen.
+reply's phrases take it for (`scorer/shared_emotion.py`): joy where the outlook is bad, or sorrow where it is good,
+unless the reply takes up what the message says. Finer misreadings (the wrong person, anger for shame) are not seen.
 
 Both doubts are scaled by what is in order, held out, so that at 1 one or two of a hundred replies that do answer are
-noted by each. Between 0 and 1 the score sinks in a line. Trained by `scorer/training/answering_train.py`.
+noted by each. Between 0 and 1 the score sinks in a line. Trained by `scorer/training/train_relevance.py`.
 """
 
 import math
@@ -29,9 +29,9 @@ from safetensors.numpy import load as load_tensors
 from safetensors.numpy import save as save_tensors
 
 from heard.scorer import parrot
+from heard.scorer.encoder_files import file_sha256
 from heard.scorer.errors import ScorerError
-from heard.scorer.files import file_sha256
-from heard.scorer.tone import leaning
+from heard.scorer.shared_emotion import implied_emotion
 
 Floats = np.ndarray[Any, np.dtype[Any]]
 
@@ -47,13 +47,13 @@ LEAST = 0.7
 """What a reply noted by either mark keeps of its components' heights. So much, because a good reply is marked now and
 then; chosen on the own set's training part, by folds, of .3, .5, .7 and 1."""
 FEW_WORDS = 9
-"""Words of a message that has room for one thing only, and is told good or bad more surely than a longer one."""
+"""Words of a message that has room for one thing only, so that it is good or bad news more surely than a longer one."""
 TAKEN_UP = 0.5
 """Likeness from which a reply has taken up its message, whatever its phrases sound like."""
 
 
 @dataclass(frozen=True, slots=True)
-class Answering:
+class Relevance:
     """The two detectors."""
 
     bank: Floats
@@ -70,7 +70,7 @@ class Answering:
     """The same for sorrow."""
 
     @classmethod
-    def load(cls, path: Path, sha256: str) -> "Answering":
+    def load(cls, path: Path, sha256: str) -> "Relevance":
         """Raises ScorerError for a file that is missing, damaged, or another than `sha256`."""
         if file_sha256(path, AGAIN) != sha256:
             raise ScorerError(f"{path} is not the file that head.toml names (its sha256 differs). {AGAIN}")
@@ -118,7 +118,7 @@ class Answering:
 
     def _misread(self, text: str, message: Floats, short: bool) -> float:
         """-inf for a reply that shares no feeling, or both."""
-        taken = leaning(text)
+        taken = implied_emotion(text)
         if taken not in ("joy", "sorrow"):
             return -math.inf
         begins, whole = (self.joy if taken == "joy" else self.sorrow)[0 if short else 1]

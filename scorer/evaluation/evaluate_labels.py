@@ -1,16 +1,11 @@
-"""Measure a finished head on a team's labels, and put tables into a card."""
-
-from pathlib import Path
+"""Measure a finished head on a team's labels."""
 
 import numpy as np
 
-from heard.scorer.errors import ScorerError
-from heard.scorer.evaluation.measures import mse, spearman
+from heard.scorer.evaluation.metrics import mse, spearman
 from heard.scorer.records import COMPONENTS, HIGHEST, LOWEST
 from heard.scorer.score import Scorer
 from heard.scorer.training.labels import Labels
-
-MARKS = ("<!-- figures -->", "<!-- end of figures -->")
 
 
 def on_labels(scorer: Scorer, labels: Labels) -> str:
@@ -39,16 +34,3 @@ def on_labels(scorer: Scorer, labels: Labels) -> str:
     if unscored := sum(score.empathy is None for score in scores):
         lines += ["", f"{unscored} of the replies got no score and are in no row of the table."]
     return "\n".join(lines)
-
-
-def write_between_marks(card: Path, text: str) -> None:
-    """Replace what stands between the two marks of a card. Raises ScorerError if they are not there."""
-    try:
-        whole = card.read_text(encoding="utf-8")
-    except OSError as error:
-        raise ScorerError(f"{card} cannot be read. Give the card of a head.") from error
-    before, first, rest = whole.partition(MARKS[0])
-    _, last, after = rest.partition(MARKS[1])
-    if not first or not last:
-        raise ScorerError(f"{card} has no place for figures. Put {MARKS[0]} and {MARKS[1]} on lines of their own.")
-    card.write_text(f"{before}{first}\n\n{text.strip()}\n\n{last}{after}", encoding="utf-8")

@@ -1,4 +1,4 @@
-"""Train the classifier of `scorer/reading.py`, and measure it on messages that it has not seen."""
+"""Train the classifier of `scorer/emotion.py`, and measure it on messages that it has not seen."""
 
 import csv
 from collections.abc import Sequence
@@ -9,16 +9,16 @@ from typing import Any
 import numpy as np
 from safetensors.numpy import save as save_tensors
 
+from heard.scorer.emotion import EMOTIONS, UNSURE, Floats, pooled
 from heard.scorer.encoder import Encoder
+from heard.scorer.encoder_files import file_sha256
 from heard.scorer.errors import ScorerError
-from heard.scorer.files import file_sha256
-from heard.scorer.reading import EMOTIONS, UNSURE, Floats, pooled
 from heard.scorer.tables import Line, markdown, spread
 from heard.scorer.toml_file import write_toml
 from heard.scorer.training.data import MESSAGES
-from heard.scorer.training.features import Tell
+from heard.scorer.training.features import OnProgress
 from heard.scorer.training.logistic import logistic
-from heard.scorer.training.make import default_layers
+from heard.scorer.training.train_head import default_layers
 
 FOLDS, SEEDS = 5, 5
 LEAST = FOLDS
@@ -58,7 +58,7 @@ def read_messages(path: Path = MESSAGES) -> Messages:
     return Messages([row["message"] for row in rows], labels, [row.get("part") or "" for row in rows])
 
 
-def make_reading(data: Path | None, encoder_folder: Path, out: Path, tell: Tell) -> str:
+def train_emotion_reader(data: Path | None, encoder_folder: Path, out: Path, on_progress: OnProgress) -> str:
     """Train on the messages of `data` (default: the project's own) and write the classifier to `out`; its figures, as
     Markdown."""
     messages = read_messages(data or MESSAGES)
@@ -67,9 +67,9 @@ def make_reading(data: Path | None, encoder_folder: Path, out: Path, tell: Tell)
     states = []
     for done, text in enumerate(messages.texts, 1):
         states.append(pooled(encoder, text))
-        tell("reading the messages", done, len(messages.texts))
+        on_progress("reading the messages", done, len(messages.texts))
     features = np.stack(states)
-    figures = _figures(features, messages, tell)
+    figures = _figures(features, messages, on_progress)
     weights, bias = _fit(features, messages.labels)
     out.mkdir(parents=True, exist_ok=True)
     path = out / "weights.safetensors"
@@ -93,7 +93,7 @@ def _fit(features: Floats, labels: Labels) -> tuple[Floats, Floats]:
     return np.ascontiguousarray(found[:, :-1]), np.ascontiguousarray(found[:, -1])
 
 
-def _figures(features: Floats, messages: Messages, tell: Tell) -> str:
+def _figures(features: Floats, messages: Messages, on_progress: OnProgress) -> str:
     """Accuracy and macro F1 over SEEDS cuts into FOLDS, beside always saying the commonest emotion."""
     from sklearn.metrics import f1_score
     from sklearn.model_selection import StratifiedKFold
@@ -109,7 +109,7 @@ def _figures(features: Floats, messages: Messages, tell: Tell) -> str:
             logits = features[test] @ weights.T + bias
             shares[test] = np.exp(logits - logits.max(axis=1, keepdims=True))
             shares[test] /= shares[test].sum(axis=1, keepdims=True)
-            tell("measuring on five folds, five times", seed * FOLDS + fold + 1, SEEDS * FOLDS)
+            on_progress("measuring on five folds, five times", seed * FOLDS + fold + 1, SEEDS * FOLDS)
         said, hit = shares.argmax(axis=1), shares.argmax(axis=1) == labels
         certain = shares.max(axis=1) >= UNSURE
         right.append(hit.mean())

@@ -10,15 +10,15 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file, save_file
 
-from heard.scorer.answering import FILE, LEAST, LOOKED_BACK, Answering, kept
+from heard.scorer.encoder_files import file_sha256
 from heard.scorer.errors import ScorerError
-from heard.scorer.evaluation.evaluate_answering import MET_WITH, PLAIN_NEWS
-from heard.scorer.files import file_sha256
+from heard.scorer.evaluation.evaluate_relevance import MET_WITH, PLAIN_NEWS
 from heard.scorer.head import Head
+from heard.scorer.relevance import FILE, LEAST, LOOKED_BACK, Relevance, kept
 from heard.scorer.score import HEADS, Scorer
-from heard.scorer.tone import leaning
-from heard.scorer.training.answering_train import OUTLOOKS
+from heard.scorer.shared_emotion import implied_emotion
 from heard.scorer.training.data import MESSAGES, rows_of
+from heard.scorer.training.train_relevance import OUTLOOKS
 
 FOLDER = HEADS / "default"
 
@@ -200,7 +200,7 @@ def test_a_long_message_costs_no_more_than_a_short_one_of_the_same_beginning(sco
     ],
 )  # fmt: skip
 def test_what_a_reply_takes_the_news_for(reply: str, taken: str) -> None:
-    assert leaning(reply) == taken
+    assert implied_emotion(reply) == taken
 
 
 def test_a_head_without_the_marks_still_scores(encoder_folder: Path, tmp_path: Path, scorer: Scorer) -> None:
@@ -223,16 +223,16 @@ def test_a_missing_damaged_or_foreign_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(ScorerError, match=r"its sha256 differs"):
         Head.load(tmp_path)
     with pytest.raises(ScorerError, match=r"answering\.safetensors is damaged"):
-        Answering.load(tmp_path / FILE, file_sha256(tmp_path / FILE))
+        Relevance.load(tmp_path / FILE, file_sha256(tmp_path / FILE))
     (tmp_path / FILE).unlink()
     with pytest.raises(ScorerError, match=r"answering\.safetensors cannot be read\. Restore it"):
         Head.load(tmp_path)
     whole = load_file(FOLDER / FILE)
     save_file({**whole, "topic": np.zeros(7, np.float32)}, tmp_path / FILE)
     with pytest.raises(ScorerError, match="does not hold what marks replies"):
-        Answering.load(tmp_path / FILE, file_sha256(tmp_path / FILE))
+        Relevance.load(tmp_path / FILE, file_sha256(tmp_path / FILE))
     save_file({**whole, "outlook": whole["outlook"][:-384]}, tmp_path / FILE)
-    other = Answering.load(tmp_path / FILE, file_sha256(tmp_path / FILE))
+    other = Relevance.load(tmp_path / FILE, file_sha256(tmp_path / FILE))
     with pytest.raises(ScorerError, match="of another encoder or another head"):
         other.check_width(384, 3 * 384)
 

@@ -15,10 +15,10 @@ from heard.scorer.head_file import read_head_file
 from heard.scorer.records import COMPONENTS
 from heard.scorer.score import Scorer
 from heard.scorer.training.data import Example, project_set, tabulate
-from heard.scorer.training.hundred import ROWS, draw, epitome_table, others, team_table
-from heard.scorer.training.paper import PaperRecipe, fit_linear
-from heard.scorer.training.protocol import FEWEST_OTHERS, SEEDS, split
-from heard.scorer.training.train import one_thread
+from heard.scorer.training.linear_probe import ProbeRecipe, fit_linear
+from heard.scorer.training.network import one_thread
+from heard.scorer.training.study_protocol import FEWEST_OTHERS, SEEDS, split
+from heard.scorer.training.study_sample import ROWS, draw, epitome_table, others, team_table
 from tests import commands
 from tests.commands import Done
 
@@ -66,7 +66,7 @@ def test_the_error_is_measured_on_other_messages() -> None:
     assert [one.seed for one in splits] == [3, 4, 5, 6, 7]
     for one in splits:
         ((train, test),) = one.tests
-        assert np.array_equal(train, one.hundred)
+        assert np.array_equal(train, one.sample)
         assert len(test) >= FEWEST_OTHERS
         assert not set(table.groups[train]) & set(table.groups[test])
 
@@ -94,7 +94,7 @@ def test_the_layer_is_the_least_squares_line_in_the_long_run() -> None:
     states = generator.normal(size=(64, 2)).astype(np.float32)
     ratings = (2 + states @ np.array([[0.2, 0.0, -0.1], [0.1, -0.2, 0.0]])).astype(np.float32)
     with one_thread():
-        layer = fit_linear(states, ratings, 0, PaperRecipe(epochs=600, rate=1e-2))
+        layer = fit_linear(states, ratings, 0, ProbeRecipe(epochs=600, rate=1e-2))
     assert layer.weight == pytest.approx(np.array([[0.2, 0.1], [0.0, -0.2], [-0.1, 0.0]]), abs=0.02)
     assert layer.bias == pytest.approx([2, 2, 2], abs=0.02)
     assert layer.rate(np.array([[99, 99]], np.float32))[0] == pytest.approx([3, 1, 1])

@@ -2,14 +2,14 @@
 
 It looks for phrases in which people share a feeling, and leaves out the ones that look alike and share nothing ("happy
 to help", "sorry for any confusion"). It reads English only, and neither irony nor whether the feeling fits the facts.
-How often `tone_of` agrees with a reader is in `docs/tone.md`. A library of sentiment would not do: it says how pleasant
-words are, and a kind reply to a death is full of pleasant ones.
+How often `shared_emotion` agrees with a reader is in `docs/tone.md`. A library of sentiment would not do: it says how
+pleasant words are, and a kind reply to a death is full of pleasant ones.
 """
 
 import re
 from typing import Literal
 
-Tone = Literal["joy", "sorrow", "both", "neither"]
+SharedEmotion = Literal["joy", "sorrow", "both", "neither"]
 
 _VERY = r"(?:(?:so|very|really|truly|just|absolutely|such|a|an|quite|incredibly|extremely|pretty|always) )*"
 _GLAD = r"(?:glad|happy|thrilled|delighted|excited|proud|pleased|overjoyed)"
@@ -65,7 +65,7 @@ _CONSOLES = re.compile(
 )
 
 
-def tone_of(reply: str) -> Tone:
+def shared_emotion(reply: str) -> SharedEmotion:
     """What a reply shares with the person: "joy", "sorrow", "both", or "neither"."""
     text = _plain(reply)
     text = _DENIED.sub(" ", _NOTHING_SHARED.sub(" ", text))
@@ -75,12 +75,12 @@ def tone_of(reply: str) -> Tone:
     return "joy" if joy else "sorrow" if sorrow else "neither"
 
 
-def leaning(reply: str) -> Tone:
-    """What a reply takes the person's news for: as `tone_of`, and by what people wish and console with as well.
+def implied_emotion(reply: str) -> SharedEmotion:
+    """What a reply takes the person's news for: as `shared_emotion`, and by what people wish and console with as well.
 
-    It errs more often than `tone_of` ("that must be a relief" consoles), so it decides nothing alone.
+    It errs more often than `shared_emotion` ("that must be a relief" consoles), so it decides nothing alone.
     """
-    text, shared = _plain(reply), tone_of(reply)
+    text, shared = _plain(reply), shared_emotion(reply)
     joy = shared in ("joy", "both") or bool(_WISHES_JOY.search(text))
     sorrow = shared in ("sorrow", "both") or bool(_CONSOLES.search(text))
     if joy and sorrow:

@@ -6,19 +6,29 @@ from pathlib import Path
 import pytest
 
 from heard.chat_app.models.downloads import Weights
+from heard.scorer.emotion import (
+    DEFAULT,
+    EMOTIONS,
+    MOST_PARTS,
+    UNCLEAR,
+    UNSURE,
+    EmotionFile,
+    EmotionReader,
+    parts,
+    pooled,
+)
 from heard.scorer.encoder import Encoder
 from heard.scorer.errors import ScorerError
-from heard.scorer.reading import DEFAULT, EMOTIONS, MOST_PARTS, UNCLEAR, UNSURE, Reader, ReadingFile, parts, pooled
 from heard.scorer.training.data import MESSAGES
-from heard.scorer.training.reading_train import make_reading, read_messages
+from heard.scorer.training.train_emotion import read_messages, train_emotion_reader
 
 CARD = DEFAULT / "CARD.md"
 
 
 @pytest.fixture(scope="module")
-def reader(weights: Weights) -> Reader:
-    file = ReadingFile.load(DEFAULT)
-    return Reader(file, lambda: Encoder.load(weights.encoder, file.layers, sha256=file.encoder_sha256))
+def reader(weights: Weights) -> EmotionReader:
+    file = EmotionFile.load(DEFAULT)
+    return EmotionReader(file, lambda: Encoder.load(weights.encoder, file.layers, sha256=file.encoder_sha256))
 
 
 @pytest.mark.parametrize(
@@ -33,11 +43,11 @@ def reader(weights: Weights) -> Reader:
         ("I passed the exam and we danced in the street, I'm so happy!", "joy"),
     ],
 )
-def test_plain_cases_are_read_as_what_they_say(reader: Reader, message: str, emotion: str) -> None:
+def test_plain_cases_are_read_as_what_they_say(reader: EmotionReader, message: str, emotion: str) -> None:
     assert reader.read(message).emotion == emotion
 
 
-def test_the_cause_is_a_part_of_the_message(reader: Reader) -> None:
+def test_the_cause_is_a_part_of_the_message(reader: EmotionReader) -> None:
     message = "Hello there. It is Tuesday today. I'm so nervous about the exam tomorrow. The sky is blue."
     found = reader.read(message)
     assert found.cause == "I'm so nervous about the exam tomorrow."
@@ -45,12 +55,12 @@ def test_the_cause_is_a_part_of_the_message(reader: Reader) -> None:
 
 
 @pytest.mark.parametrize("message", ["", "   ", "😀😀", "Mein Hund ist gestern gestorben und ich bin sehr traurig."])
-def test_what_cannot_be_read_is_unclear_and_never_a_guess(reader: Reader, message: str) -> None:
+def test_what_cannot_be_read_is_unclear_and_never_a_guess(reader: EmotionReader, message: str) -> None:
     found = reader.read(message)
     assert (found.emotion, found.probability, found.named) == (UNCLEAR, 0.0, UNCLEAR)
 
 
-def test_a_guess_says_that_it_is_one(reader: Reader) -> None:
+def test_a_guess_says_that_it_is_one(reader: EmotionReader) -> None:
     found = [reader.read(text) for text in read_messages().texts[-40:]]
     guesses = [one for one in found if one.probability < UNSURE]
     assert guesses
@@ -58,7 +68,7 @@ def test_a_guess_says_that_it_is_one(reader: Reader) -> None:
     assert all(one.named == one.emotion for one in found if one.probability >= UNSURE)
 
 
-def test_long_messages_have_a_bounded_number_of_parts(reader: Reader) -> None:
+def test_long_messages_have_a_bounded_number_of_parts(reader: EmotionReader) -> None:
     message = "I lost my keys. " * 3000
     assert len(parts(message)) == MOST_PARTS
     assert reader.read(message).emotion in EMOTIONS
@@ -67,12 +77,12 @@ def test_long_messages_have_a_bounded_number_of_parts(reader: Reader) -> None:
 def test_its_weights_are_those_that_its_file_names(tmp_path: Path) -> None:
     for name in ("reading.toml", "weights.safetensors"):
         (tmp_path / name).write_bytes((DEFAULT / name).read_bytes())
-    ReadingFile.load(tmp_path)
+    EmotionFile.load(tmp_path)
     (tmp_path / "weights.safetensors").write_bytes(b"x")
     with pytest.raises(ScorerError, match="does not belong"):
-        ReadingFile.load(tmp_path)
+        EmotionFile.load(tmp_path)
     with pytest.raises(ScorerError, match=r"There is no reading\.toml in"):
-        ReadingFile.load(tmp_path / "none")
+        EmotionFile.load(tmp_path / "none")
 
 
 def test_every_fault_of_its_file_is_named(tmp_path: Path) -> None:
@@ -82,7 +92,7 @@ def test_every_fault_of_its_file_is_named(tmp_path: Path) -> None:
         text = text.replace(old, new)
     (tmp_path / "reading.toml").write_text(text)
     with pytest.raises(ScorerError) as caught:
-        ReadingFile.load(tmp_path)
+        EmotionFile.load(tmp_path)
     said = str(caught.value)
     assert "title is missing." in said
     assert 'unknown key "titel". Did you mean title?' in said
@@ -91,7 +101,7 @@ def test_every_fault_of_its_file_is_named(tmp_path: Path) -> None:
 
 
 def test_an_encoder_of_another_width_is_refused(weights: Weights) -> None:
-    reader = Reader(ReadingFile.load(DEFAULT), lambda: Encoder.load(weights.encoder, [1]))
+    reader = EmotionReader(EmotionFile.load(DEFAULT), lambda: Encoder.load(weights.encoder, [1]))
     with pytest.raises(ScorerError, match="heard train-reading"):
         reader.read("I'm so nervous about the exam tomorrow.")
 
@@ -103,9 +113,9 @@ def test_training_again_gives_a_reading_that_knows_its_messages(tmp_path: Path, 
     ]
     few = [line for at, line in enumerate(lines) if at % 5 == 0]
     data.write_text("\n".join(["part,emotion,message", *few]) + "\n", encoding="utf-8")
-    figures = make_reading(data, weights.encoder, tmp_path / "out", lambda *_: None)
+    figures = train_emotion_reader(data, weights.encoder, tmp_path / "out", lambda *_: None)
     assert f"right, of {len(few)} messages" in figures
-    file, messages = ReadingFile.load(tmp_path / "out"), read_messages(data)
+    file, messages = EmotionFile.load(tmp_path / "out"), read_messages(data)
     encoder = Encoder.load(weights.encoder, file.layers)
     said = [int((file.weights @ pooled(encoder, text) + file.bias).argmax()) for text in messages.texts]
     assert sum(one == right for one, right in zip(said, messages.labels, strict=True)) / len(said) > 0.9

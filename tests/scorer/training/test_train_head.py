@@ -11,17 +11,18 @@ import torch
 
 from heard.scorer.encoder import Encoder
 from heard.scorer.errors import ScorerError
-from heard.scorer.evaluation.check import on_labels, write_between_marks
+from heard.scorer.evaluation.evaluate_labels import on_labels
 from heard.scorer.evaluation.labels_card import write_labels_card
 from heard.scorer.head import Head
 from heard.scorer.head_file import HeadFile
 from heard.scorer.records import COMPONENTS
 from heard.scorer.score import Scorer
+from heard.scorer.tables import write_between_marks
 from heard.scorer.training.data import project_set
 from heard.scorer.training.features import Features, compute
 from heard.scorer.training.labels import read_labels
-from heard.scorer.training.make import make_from_labels, write_head
-from heard.scorer.training.train import Recipe, fit, one_thread, predict, prepare, reached, tensors
+from heard.scorer.training.network import Recipe, fit, one_thread, predict, prepare, reached, tensors
+from heard.scorer.training.train_head import train_on_labels, write_head
 
 RECIPE = Recipe(width=8, basis=12, dropout=0.1, rate=2e-2, epochs=30, batch=16)
 
@@ -139,7 +140,7 @@ def test_a_team_trains_a_head_on_its_own_labels(labels: Path, encoder_folder: Pa
         steps.append((what, done, of))
 
     torch.set_num_threads(2)
-    trained = make_from_labels(read_labels(labels), encoder_folder, out, None, tell, "x")
+    trained = train_on_labels(read_labels(labels), encoder_folder, out, None, tell, "x")
     assert torch.get_num_threads() == 2
     torch.set_num_threads(before)
     assert steps[-1][1] == steps[-1][2]
@@ -166,11 +167,11 @@ def test_too_few_labels_are_refused(encoder_folder: Path, tmp_path: Path) -> Non
     path = tmp_path / "few.csv"
     path.write_text("seeker,reply,cognitive,emotional,behavioral\na,That sounds hard.,1,2,3\n")
     with pytest.raises(ScorerError, match="at least 5"):
-        make_from_labels(read_labels(path), encoder_folder, tmp_path / "out", None, lambda *_: None, "x")
+        train_on_labels(read_labels(path), encoder_folder, tmp_path / "out", None, lambda *_: None, "x")
     rows = "".join(f"m{i},That sounds hard.,1,,3\n" for i in range(6))
     path.write_text("seeker,reply,cognitive,emotional,behavioral\n" + rows)
     with pytest.raises(ScorerError, match="column emotional"):
-        make_from_labels(read_labels(path), encoder_folder, tmp_path / "out", None, lambda *_: None, "x")
+        train_on_labels(read_labels(path), encoder_folder, tmp_path / "out", None, lambda *_: None, "x")
     assert not (tmp_path / "out").exists()
 
 

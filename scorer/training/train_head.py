@@ -8,21 +8,21 @@ from typing import Any
 import numpy as np
 from safetensors.numpy import save as save_tensors
 
-from heard.scorer.answering import FILE, Answering
 from heard.scorer.encoder import Encoder
-from heard.scorer.files import file_sha256, read_config
+from heard.scorer.encoder_files import file_sha256, read_config
 from heard.scorer.head import Head, harmless
 from heard.scorer.head_file import HeadFile
 from heard.scorer.hub import encoder_name
 from heard.scorer.records import COMPONENTS
+from heard.scorer.relevance import FILE, Relevance
 from heard.scorer.toml_file import write_toml
-from heard.scorer.training.answering_train import Judge
 from heard.scorer.training.data import FACETS, FOLDS, Table, shared_examples, tabulate
-from heard.scorer.training.features import Features, Tell, compute
+from heard.scorer.training.features import Features, OnProgress, compute
 from heard.scorer.training.intervals import half_widths
 from heard.scorer.training.labels import Labels, check_enough
 from heard.scorer.training.mixing import fit_mixing
-from heard.scorer.training.train import Floats, Prepared, Recipe, fit, folds, one_thread, predict, prepare, tensors
+from heard.scorer.training.network import Floats, Prepared, Recipe, fit, folds, one_thread, predict, prepare, tensors
+from heard.scorer.training.train_relevance import Judge
 
 PROJECT_WEIGHT = 6.0
 """How much a row of the project's own set counts beside a row of a public one, which are thirty times as many."""
@@ -54,7 +54,7 @@ def default_layers(folder: Path) -> list[float]:
 
 
 def cross_fit(
-    data: Prepared, table: Table, recipe: Recipe, weights: Floats, tell: Tell, facets: Floats | None = None
+    data: Prepared, table: Table, recipe: Recipe, weights: Floats, on_progress: OnProgress, facets: Floats | None = None
 ) -> tuple[Floats, list[np.ndarray[Any, Any]]]:
     """Facets of every row from the fold that did not see it (fold k uses seed k), and the test rows of each fold.
 
@@ -69,7 +69,7 @@ def cross_fit(
     def step() -> None:
         nonlocal done
         done += 1
-        tell("training on five folds", done, steps)
+        on_progress("training on five folds", done, steps)
 
     for seed, test in enumerate(parts):
         rows = np.setdiff1d(table.trained, test)
@@ -77,10 +77,10 @@ def cross_fit(
     return result, parts
 
 
-def _default_marks(encoder_sha256: str) -> Answering | None:
+def _default_marks(encoder_sha256: str) -> Relevance | None:
     """What the default head marks misses with: it knows nothing of the head, only of the encoder. None for another."""
     head = Head.load(DEFAULT)
-    return head.answering if head.file.encoder_sha256 == encoder_sha256 else None
+    return head.relevance if head.file.encoder_sha256 == encoder_sha256 else None
 
 
 def parts_of(table: Table) -> list[np.ndarray[Any, Any]]:
@@ -96,31 +96,31 @@ def row_weights(table: Table) -> Floats:
 
 
 def features_of(
-    table: Table, encoder_folder: Path, layers: list[float], cache: Path | None, tell: Tell
+    table: Table, encoder_folder: Path, layers: list[float], cache: Path | None, on_progress: OnProgress
 ) -> tuple[Features, str]:
     """Token states of the table's texts (all cores), and the encoder's sha256."""
     encoder = Encoder.load(encoder_folder, layers, threads=os.cpu_count() or 1)
     return compute(
-        encoder, table.texts, layers, cache, lambda done, of: tell("reading the replies", done, of)
+        encoder, table.texts, layers, cache, lambda done, of: on_progress("reading the replies", done, of)
     ), encoder.sha256
 
 
 @one_thread()
-def make_default(
-    shared: Path, encoder_folder: Path, out: Path, cache: Path | None, tell: Tell, command: str
+def train_default_head(
+    shared: Path, encoder_folder: Path, out: Path, cache: Path | None, on_progress: OnProgress, command: str
 ) -> Trained:
     """Train the default head on everything below `shared` and the project's set, and write it to `out`."""
     table = tabulate(shared_examples(shared))
     layers, recipe = default_layers(encoder_folder), Recipe()
-    features, sha256 = features_of(table, encoder_folder, layers, cache, tell)
+    features, sha256 = features_of(table, encoder_folder, layers, cache, on_progress)
     data, weights = prepare(features, recipe), row_weights(table)
-    facets, _ = cross_fit(data, table, recipe, weights, tell)
+    facets, _ = cross_fit(data, table, recipe, weights, on_progress)
     mixing, offset = fit_mixing(facets, table, table.trained)
     network = fit(data, table.targets, weights, table.trained, recipe, seed=0)
     found = {**tensors(network, data.basis), "mixing": mixing, "mixing_bias": offset}
     names = table.sources[table.trained].tolist()
     sources = [f"{name}: {names.count(name)} replies" for name in dict.fromkeys(names)]
-    judge = Judge.train(encoder_folder, layers, tell)
+    judge = Judge.train(encoder_folder, layers, on_progress)
     held_out = product_of(table, facets, facets @ mixing.T + offset, judge)
     own = np.intersect1d(table.trained, np.where(table.sources == "project")[0])
     file = HeadFile(
@@ -139,8 +139,8 @@ def make_default(
 
 
 @one_thread()
-def make_from_labels(
-    labels: Labels, encoder_folder: Path, out: Path, cache: Path | None, tell: Tell, command: str
+def train_on_labels(
+    labels: Labels, encoder_folder: Path, out: Path, cache: Path | None, on_progress: OnProgress, command: str
 ) -> Trained:
     """Train a head on a team's own ratings alone and write it to `out`. Raises ScorerError for too few of them."""
     check_enough(labels)
@@ -148,9 +148,9 @@ def make_from_labels(
     table = tabulate(labels.examples, COMPONENTS)
     layers = default_layers(encoder_folder)
     recipe = recipe_for(len(table.texts))
-    features, sha256 = features_of(table, encoder_folder, layers, cache, tell)
+    features, sha256 = features_of(table, encoder_folder, layers, cache, on_progress)
     data, weights = prepare(features, recipe), np.ones(table.targets.shape, np.float32)
-    held_out, _ = cross_fit(data, table, recipe, weights, tell)
+    held_out, _ = cross_fit(data, table, recipe, weights, on_progress)
     network = fit(data, table.targets, weights, np.arange(len(table.texts)), recipe, seed=0)
     found = {
         **tensors(network, data.basis),
@@ -175,7 +175,7 @@ def make_from_labels(
 def product_of(table: Table, facets: Floats, mixed: Floats, judge: Judge) -> Floats:
     """Components on 0..1 as the product gives them from the facets and their mix: clipped, and lowered by harm
     (`scorer/head.py`) and where a reply of the own set does not answer its message (`scorer/parrot.py`,
-    `scorer/answering.py`). The public sources' seekers are whole posts or half conversations, so there that is left
+    `scorer/relevance.py`). The public sources' seekers are whole posts or half conversations, so there that is left
     out."""
     factor = harmless(facets[:, [FACETS.index("harm")]])
     for row in np.where(table.sources == "project")[0]:
@@ -199,10 +199,10 @@ def recipe_for(rows: int) -> Recipe:
     return Recipe(basis=min(384, max(32, rows)), epochs=max(8, min(60, steps * batch // max(1, rows))), batch=batch)
 
 
-def write_head(out: Path, file: HeadFile, found: dict[str, Floats], answering: Answering | None = None) -> None:
+def write_head(out: Path, file: HeadFile, found: dict[str, Floats], relevance: Relevance | None = None) -> None:
     """Write weights and head.toml to `out` (made if need be); the sha256 of what is written is filled in."""
     out.mkdir(parents=True, exist_ok=True)
     path = out / "weights.safetensors"
     path.write_bytes(save_tensors({name: np.ascontiguousarray(value, np.float32) for name, value in found.items()}))
-    marks = "" if answering is None else answering.save(out / FILE)
+    marks = "" if relevance is None else relevance.save(out / FILE)
     write_toml(out / "head.toml", asdict(replace(file, weights_sha256=file_sha256(path), answering_sha256=marks)))

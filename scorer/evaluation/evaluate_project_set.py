@@ -11,14 +11,14 @@ from typing import Any
 import numpy as np
 from sklearn.metrics import cohen_kappa_score
 
-from heard.scorer.evaluation.bootstrap import shown
-from heard.scorer.evaluation.measures import mse, spearman
+from heard.scorer.evaluation.bootstrap import interval_text
+from heard.scorer.evaluation.metrics import mse, spearman
 from heard.scorer.head import CONFIDENCE
 from heard.scorer.records import COMPONENTS
 from heard.scorer.tables import Line, spread
-from heard.scorer.training.answering_train import Judge
 from heard.scorer.training.data import Table, pairs, project_ratings
 from heard.scorer.training.intervals import coverage
+from heard.scorer.training.train_relevance import Judge
 
 Floats = np.ndarray[Any, np.dtype[Any]]
 
@@ -34,8 +34,8 @@ def part_rows(table: Table, runs: Sequence[Floats], labels: Floats) -> list[Line
         found = [_column(2 * run[test], index) for run in runs]
         orders = [spearman(run, truth) for run in found]
         mean_run = [(np.mean(found, axis=0), truth)]
-        error = spread([mse(run, truth) for run in found]) + shown(mean_run, mse)
-        cells[name] = f"{error}, rho {spread(orders)}{shown(mean_run, spearman)}"
+        error = spread([mse(run, truth) for run in found]) + interval_text(mean_run, mse)
+        cells[name] = f"{error}, rho {spread(orders)}{interval_text(mean_run, spearman)}"
         constant[name] = f"{mse(np.full(len(truth), _column(mean[None], index)[0]), truth):.3f}"
     return [Line("predict the mean", constant), Line("this head", cells)]
 
@@ -76,7 +76,9 @@ def pair_rows(judge: Judge, better: Sequence[Floats], worse: Sequence[Floats]) -
 
 def _share(right: Floats, rows: Floats) -> dict[str, str]:
     mean_run = right[:, rows].mean(axis=0)
-    share = spread(list(right[:, rows].mean(axis=1))) + shown([(mean_run, mean_run)], lambda run, _: float(run.mean()))
+    share = spread(list(right[:, rows].mean(axis=1))) + interval_text(
+        [(mean_run, mean_run)], lambda run, _: float(run.mean())
+    )
     return {"pairs": str(int(rows.sum())), "right": share}
 
 

@@ -19,8 +19,8 @@ import numpy as np
 from safetensors import safe_open
 
 from heard.scorer import onnx_file
+from heard.scorer.encoder_files import PROJECTION, graph_path, old_graphs, read_config
 from heard.scorer.errors import ScorerError
-from heard.scorer.files import PROJECTION, graph_path, old_graphs, read_config
 
 MICROSOFT = "com.microsoft"
 
