@@ -1,7 +1,7 @@
-"""`heard`: one command line for the chat, the scorer, the crisis check, prompts, models and data.
+"""`heard`: the command line for the chat, the scorer, the crisis check, prompts, models and data.
 
-Every error that a person can cause ends in one plain sentence and exit status 2 (it is a `UserError`); a traceback
-means a fault of ours.
+A `UserError` is an error that the user can mend: it ends in one plain sentence and exit status 2. A traceback means a
+bug.
 """
 
 import sys
@@ -40,7 +40,7 @@ app = typer.Typer(
 )
 
 
-def _tell_version(wanted: bool) -> None:
+def _print_version(wanted: bool) -> None:
     if wanted:
         from importlib.metadata import version
 
@@ -51,10 +51,10 @@ def _tell_version(wanted: bool) -> None:
 @app.callback()
 def options(
     version: Annotated[
-        bool, typer.Option("--version", callback=_tell_version, is_eager=True, help="Print the version and end.")
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and end.")
     ] = False,
 ) -> None:
-    """What may stand before a command's name."""
+    """Options before a command's name."""
 
 
 for commands in (
@@ -76,7 +76,7 @@ for name, group in (("prompts", prompts.app), ("models", models.app), ("study", 
 
 
 def main() -> None:
-    """Run a command. Exit status: 0 done, 1 a fault of ours, 2 bad input or surroundings, 130 interrupted."""
+    """Run a command. Exit status: 0 done, 1 a bug, 2 bad input or environment, 130 interrupted."""
     try:
         app()
     except KeyboardInterrupt:

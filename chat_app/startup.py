@@ -1,4 +1,4 @@
-"""The composition root: builds what the rooms work with from the settings, and closes it in the end."""
+"""The composition root: builds the application's services from the settings, and closes them in the end."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -26,7 +26,7 @@ from heard.scorer.hub import encoder_of
 from heard.scorer.score import Scorer, head_folder
 
 SCORER_THREADS = 2
-"""A person waits for each score; it takes two thirds of the time on two cores, and the chat model makes way for it."""
+"""Threads of one scoring run. A person waits for it: two threads take two thirds of one's time."""
 
 
 def _checked_defaults(settings: Settings, models: dict[str, object], library: PromptLibrary) -> None:
@@ -52,7 +52,7 @@ def _checked_defaults(settings: Settings, models: dict[str, object], library: Pr
 
 
 def _reader(scorer: Scorer, embedded: Path) -> EmotionReader:
-    """The reader of emotions; with the scorer's own encoder where that is the one it was trained on."""
+    """Return the emotion reader; it shares the scorer's encoder if it was trained on the same encoder and layers."""
     file = EmotionFile.load(READING)
     of_scorer = scorer.head.file
     if (of_scorer.encoder_sha256, tuple(of_scorer.layers)) == (file.encoder_sha256, file.layers):
@@ -64,13 +64,13 @@ def _reader(scorer: Scorer, embedded: Path) -> EmotionReader:
 async def open_services(
     settings: Settings, weights: Weights | None = None, *, serving: bool = True
 ) -> AsyncIterator[Services]:
-    """Build all parts, migrate the database, and close everything in the end.
+    """Migrate the database, build the services, and close them in the end.
 
-    `serving`: this is the chat's own process, so what is unfinished in the database was left by one that died. A
-    command beside a running chat leaves it alone.
+    With `serving` this is the chat's own process: turns and ballots that a process before it left unfinished are
+    marked interrupted. A command that may run beside a chat passes False.
 
-    Raises SettingsError, ModelsError, PromptFileError, StudyFileError, WeightsError, ScorerError or StoreError, each a
-    plain sentence.
+    Raises SettingsError, ModelsError, PromptFileError, StudyFileError, WeightsError, ScorerError or StoreError, each
+    with a plain sentence.
     """
 
     library = PromptLibrary.load(settings.prompts_dir, settings.persona_word)
@@ -121,10 +121,10 @@ async def open_services(
 
 
 async def open_live_study(services: Services) -> StudyFile | None:
-    """The live study of the settings, which answers every message with a ballot; None is the ordinary chat.
+    """Return the live study of the settings, which answers every message with a ballot; None for the ordinary chat.
 
-    Warns in the log when its prompt files are no longer what they were at its first start. Raises SettingsError,
-    StudyFileError or StoreError.
+    Logs a warning if its prompt files have changed since its first start. Raises SettingsError, StudyFileError or
+    StoreError.
     """
     study = await configured_study(services)
     if study is not None:

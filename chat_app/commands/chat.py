@@ -21,7 +21,7 @@ CLOSE_SECONDS = 3
 
 
 class PortError(UserError):
-    """The address cannot be listened on; `str()` names it and the next step."""
+    """The address cannot be bound; `str()` names it and the next step."""
 
 
 @app.command()
@@ -50,7 +50,7 @@ def chat(
 
 
 def listen_on(host: str, port: int) -> socket.socket:
-    """A socket bound to the address, not yet listening. Raises PortError."""
+    """Return a socket bound to the address, not yet listening. Raises PortError."""
     import errno
 
     try:
@@ -77,7 +77,7 @@ def listen_on(host: str, port: int) -> socket.socket:
 
 
 async def serve(settings: "Settings", weights: "Weights", listener: socket.socket) -> None:
-    """Serve until a signal comes. Raises the plain faults of `open_services` and `create_app` before it serves."""
+    """Serve until a signal arrives. Raises the errors of `open_services` and `create_app` before it serves."""
     import uvicorn
 
     from heard.chat_app.startup import open_live_study, open_services
@@ -109,6 +109,6 @@ async def serve(settings: "Settings", weights: "Weights", listener: socket.socke
 
 
 def address_of(host: str, port: int) -> str:
-    """The URL to open in a browser on this machine."""
+    """Return the URL to open in a browser on this machine."""
     shown = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)
     return f"http://[{shown}]:{port}" if ":" in shown else f"http://{shown}:{port}"

@@ -48,7 +48,7 @@ def _fail(sentence: str) -> None:
 
 
 def _filter(source: BinaryIO, out: TextIO) -> int:
-    """Answer every line of `source` in order, flushed one by one. Returns 0, or 2 when a line could not be read."""
+    """Answer every line of `source` in order, each flushed at once. Returns 0, or 2 if any line could not be read."""
     from heard.chat_app.safety.crisis_check import check as check_text
 
     def answer(row: dict[str, Any]) -> dict[str, Any]:

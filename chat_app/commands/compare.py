@@ -16,16 +16,16 @@ if TYPE_CHECKING:
     from heard.chat_app.comparing.journal import Journal
     from heard.chat_app.comparing.plan import Plan
     from heard.chat_app.comparing.questions import Questions
-    from heard.chat_app.comparing.running import Report
-    from heard.chat_app.comparing.tables import Grid
+    from heard.chat_app.comparing.runner import Report
+    from heard.chat_app.comparing.tables import ReportTable
     from heard.chat_app.conversation.services import Services
 
 app = typer.Typer()
 
 MOST_LISTED = 20
-"""Faults and failures that are told one by one."""
+"""Most faults and failures that are listed."""
 PER_MINUTE = 60
-"""Calls a minute of a model on a server, unless another number is given. One on this machine needs no bound."""
+"""Default limit of calls per minute for a model on a server. One on this machine needs no limit."""
 
 QuestionsOption = Annotated[
     Path,
@@ -51,7 +51,7 @@ PerMinuteOption = Annotated[
 
 
 class CompareError(UserError):
-    """Something that a person can put right; `str()` names it and the next step."""
+    """The comparison cannot be written; `str()` names the fault and the next step."""
 
 
 @app.command()
@@ -85,25 +85,25 @@ def compare(
     asks for nothing twice. A question in a crisis is never sent. Failures are
     counted and told, and then the exit status is 2.
     """
-    from heard.chat_app.comparing.plan import Plan, chosen, first_persona
+    from heard.chat_app.comparing.plan import Plan, default_persona, resolve_names
 
     def plan(services: "Services", found: "Questions") -> "Plan":
         library = services.library
         return Plan(
             command="compare",
             questions=tuple(found.questions),
-            models=chosen("model", models, services.models.specs),
-            personas=chosen("persona", personas or first_persona(services), library.personas),
-            strategies=chosen("strategy", strategies, library.strategies),
+            models=resolve_names("model", models, services.models.specs),
+            personas=resolve_names("persona", personas or default_persona(services), library.personas),
+            strategies=resolve_names("strategy", strategies, library.strategies),
             policies=(library.policies["never"],),
         )
 
-    def finish(answers: "Sequence[Answer]") -> "list[Grid]":
-        from heard.chat_app.comparing.figures import PLAIN, differences
-        from heard.chat_app.comparing.tables import grids, radar_means, results_csv, summary_csv
+    def finish(answers: "Sequence[Answer]") -> "list[ReportTable]":
+        from heard.chat_app.comparing.figures import BASELINE, differences
+        from heard.chat_app.comparing.tables import radar_means, report_tables, results_csv, summary_csv
 
         found = differences(answers)
-        tables = grids(answers, found)
+        tables = report_tables(answers, found)
         write_files(
             out,
             {
@@ -113,7 +113,7 @@ def compare(
             },
         )
         if not found:
-            typer.echo(f"Without the strategy {PLAIN} and another one there is nothing to hold against each other.")
+            typer.echo(f"Without the strategy {BASELINE} and another one there is nothing to hold against each other.")
         _draw(radar_means(answers), out)
         return tables
 
@@ -126,18 +126,18 @@ def run_plan(
     out: Path,
     open_calls: int,
     per_minute: int | None,
-    finish: "Callable[[Sequence[Answer]], list[Grid]]",
+    finish: "Callable[[Sequence[Answer]], list[ReportTable]]",
     *,
     kept: bool = True,
 ) -> None:
-    """Run a plan, show what `finish` makes of its answers, and tell how it ended; exit status 2 if something failed.
+    """Run a plan, show the tables that `finish` makes of its answers, and report. Exit status 2 if anything failed.
 
-    `kept` is False where the folder `out` goes when the command ends.
+    `kept` is False if the folder `out` is deleted when the command ends.
     """
     import asyncio
 
     from heard.chat_app.common.settings import load_settings
-    from heard.chat_app.comparing.answers import answers_of
+    from heard.chat_app.comparing.answers import answers_from_journal
     from heard.chat_app.comparing.journal import Journal
     from heard.chat_app.comparing.questions import read_questions
     from heard.chat_app.models.downloads import ensure_weights
@@ -145,7 +145,7 @@ def run_plan(
     settings = load_settings()
     logging.getLogger("heard").setLevel(logging.ERROR)  # failures are told below, once
     found = read_questions(questions, settings.message_limit)
-    _tell_left_out(found)
+    _print_left_out(found)
     weights = ensure_weights(settings.cache_dir)
 
     async def work() -> "tuple[Plan, Journal, Report]":
@@ -161,18 +161,18 @@ def run_plan(
     except KeyboardInterrupt:
         typer.echo("Stopped. What was written is kept; the same command goes on." if kept else "Stopped.", err=True)
         raise
-    for grid in finish(answers_of(plan, journal.entries())):
+    for grid in finish(answers_from_journal(plan, journal.entries())):
         _show(grid)
-    typer.echo(f"Written: {report.written}. There before: {report.there}. Failed: {len(report.failed)}.")
+    typer.echo(f"Written: {report.written}. There before: {report.already_complete}. Failed: {len(report.failed)}.")
     if kept:
         typer.echo(f"Everything is in {out}.")
-    if report.failed or report.left:
-        _tell_failures(report, kept)
+    if report.failed or report.not_tried:
+        _print_failures(report, kept)
         raise typer.Exit(2)
 
 
 def write_files(folder: Path, texts: dict[str, str]) -> None:
-    """Write each text under its name. Raises CompareError."""
+    """Write texts to files by name. Raises CompareError."""
     try:
         for name, text in texts.items():
             (folder / name).write_text(text, encoding="utf-8")
@@ -186,7 +186,7 @@ def write_files(folder: Path, texts: dict[str, str]) -> None:
 async def _run(
     services: "Services", plan: "Plan", journal: "Journal", open_calls: int, per_minute: int | None
 ) -> "Report":
-    from heard.chat_app.comparing.running import run
+    from heard.chat_app.comparing.runner import run
     from heard.chat_app.models.providers import PROVIDERS
 
     paces = {
@@ -194,8 +194,8 @@ async def _run(
         for model in plan.models
         if per_minute is not None or PROVIDERS[model.provider].served
     }
-    with Progress() as tell:
-        return await run(services, plan, journal, tell, open_calls=open_calls, per_minute=paces)
+    with Progress() as progress:
+        return await run(services, plan, journal, progress, open_calls=open_calls, per_minute=paces)
 
 
 def _draw(means: dict[str, dict[str, float]], out: Path) -> None:
@@ -209,7 +209,7 @@ def _draw(means: dict[str, dict[str, float]], out: Path) -> None:
         raise CompareError(f"The radars cannot be written to {out} ({error.strerror}). Make room there.") from None
 
 
-def _show(grid: "Grid") -> None:
+def _show(grid: "ReportTable") -> None:
     from rich.box import SIMPLE_HEAD
     from rich.console import Console
     from rich.markup import escape
@@ -223,7 +223,7 @@ def _show(grid: "Grid") -> None:
     Console(highlight=False).print(table)
 
 
-def _tell_left_out(found: "Questions") -> None:
+def _print_left_out(found: "Questions") -> None:
     for fault in found.faults[:MOST_LISTED]:
         typer.echo(f"left out, {fault}", err=True)
     if len(found.faults) > MOST_LISTED:
@@ -233,14 +233,14 @@ def _tell_left_out(found: "Questions") -> None:
         typer.echo(f"{found.crises} {what} never sent to a model.", err=True)
 
 
-def _tell_failures(report: "Report", kept: bool) -> None:
+def _print_failures(report: "Report", kept: bool) -> None:
     for (question, model, persona, strategy, _), (_, sentence) in list(report.failed.items())[:MOST_LISTED]:
         typer.echo(f"line {question}, {model} / {persona} / {strategy}: {sentence}", err=True)
     if len(report.failed) > MOST_LISTED:
         typer.echo(f"... and {len(report.failed) - MOST_LISTED} more.", err=True)
     if report.failed:
         typer.echo(f"Failures: {', '.join(f'{count} {kind}' for kind, count in report.kinds.items())}.", err=True)
-    for model, number in report.left.items():
+    for model, number in report.not_tried.items():
         typer.echo(f"{number} answers of {model} were not tried after so many failures in a row.", err=True)
     step = (
         "Run the same command again to go on with them." if kept else "With --out DIR a second run goes on with them."

@@ -25,7 +25,7 @@ Out = Annotated[Path | None, typer.Option(help="File to write instead of the sta
 
 
 class DataError(UserError):
-    """Something that a person can put right; `str()` names it and the next step."""
+    """The command cannot be done; `str()` names the fault and the next step."""
 
 
 @db_app.command()
@@ -80,7 +80,7 @@ def flags(
 
 
 def _write(body: str, out: Path | None) -> None:
-    """To the standard output, or to a file that only its owner can read."""
+    """Write to standard output, or to a file that only its owner can read."""
     if out is None:
         typer.echo(body, nl=False)
         return

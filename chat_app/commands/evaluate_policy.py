@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from heard.chat_app.comparing.answers import Answer
     from heard.chat_app.comparing.plan import Plan
     from heard.chat_app.comparing.questions import Questions
-    from heard.chat_app.comparing.tables import Grid
+    from heard.chat_app.comparing.tables import ReportTable
     from heard.chat_app.conversation.services import Services
 
 app = typer.Typer()
@@ -50,29 +50,29 @@ def evaluate_policy(
     Ctrl-C or kill -9 the same command goes on with what is missing. Without it
     nothing is kept.
     """
-    from heard.chat_app.comparing.plan import Plan, chosen, first_persona
+    from heard.chat_app.comparing.plan import Plan, default_persona, resolve_names
 
     def plan(services: "Services", found: "Questions") -> "Plan":
         library = services.library
         return Plan(
             command="evaluate-policy",
             questions=tuple(found.questions),
-            models=chosen("model", model, services.models.specs),
-            personas=chosen("persona", persona or first_persona(services), library.personas),
-            strategies=chosen("strategy", strategy, library.strategies),
-            policies=chosen("policy", ",".join(policies), library.policies),
+            models=resolve_names("model", model, services.models.specs),
+            personas=resolve_names("persona", persona or default_persona(services), library.personas),
+            strategies=resolve_names("strategy", strategy, library.strategies),
+            policies=resolve_names("policy", ",".join(policies), library.policies),
         )
 
-    def finish(answers: "Sequence[Answer]") -> "list[Grid]":
-        from heard.chat_app.comparing.policy_figures import figures_of, policies_csv, policy_grids
+    def finish(answers: "Sequence[Answer]") -> "list[ReportTable]":
+        from heard.chat_app.comparing.policy_figures import figures_of, policies_csv, policy_tables
 
         named = list(dict.fromkeys(answer.key[-1] for answer in answers))
         found = [figures_of(name, [answer for answer in answers if answer.key[-1] == name]) for name in named]
-        grids = policy_grids(found)
+        tables = policy_tables(found)
         if out is not None:
-            texts = {"policies.csv": policies_csv(found), "policies.md": "\n".join(grid.markdown() for grid in grids)}
+            texts = {"policies.csv": policies_csv(found), "policies.md": "\n".join(grid.markdown() for grid in tables)}
             write_files(out, texts)
-        return grids
+        return tables
 
     if out is not None:
         run_plan(plan, questions, out, open_calls, per_minute, finish)

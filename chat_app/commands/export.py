@@ -52,19 +52,19 @@ def export(
 
 async def _run(study: str | None, out: Path, *, full: bool, external_ids: bool, force: bool) -> dict[str, Any]:
     from heard.chat_app.commands.progress import Progress
-    from heard.chat_app.export.no_pandas import no_pandas
+    from heard.chat_app.export.no_pandas import without_pandas
 
-    with no_pandas():
-        from heard.chat_app.export.study_export import Wanted, export_study
+    with without_pandas():
+        from heard.chat_app.export.study_export import ExportOptions, export_study
     from heard.chat_app.common.settings import load_settings
     from heard.db.engine import open_database
 
     settings = load_settings()
-    wanted = Wanted(study, external_ids=external_ids, full=full)
+    options = ExportOptions(study, external_ids=external_ids, full=full)
     async with open_database(settings.database, lock_seconds=settings.save_seconds) as engine:
         gc.disable()  # a million rows are no garbage in cycles: looking for some takes a tenth of the time
         try:
-            with Progress() as tell:
-                return await export_study(engine, wanted, out, force=force, tell=tell)
+            with Progress() as progress:
+                return await export_study(engine, options, out, force=force, progress=progress)
         finally:
             gc.enable()

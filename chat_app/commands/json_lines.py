@@ -9,14 +9,14 @@ from typing import Any, BinaryIO, TextIO
 Identity = str | int | float | None
 
 MOST_LISTED = 20
-"""Faulty lines whose numbers are told."""
+"""Most faulty lines whose numbers are listed."""
 
 LONGEST_LINE = 4_000_000
-"""Bytes of a line that are read at most, so that memory stays constant whatever comes in."""
+"""Most bytes of a line, so that memory is constant whatever the input."""
 
 
 class LineError(Exception):
-    """A line that cannot be answered; `str()` says why, and holds nothing of the line."""
+    """A line cannot be answered; `str()` says why and never quotes the line."""
 
     def __init__(self, reason: str, identity: Identity = None) -> None:
         super().__init__(reason)
@@ -25,8 +25,7 @@ class LineError(Exception):
 
 
 def read_lines(source: BinaryIO) -> Iterator[tuple[int, dict[str, Any] | LineError]]:
-    """Every line of `source` with its number from 1: the object in it, or why it holds none. Empty lines are
-    skipped."""
+    """Yield each line of `source` with its number from 1: its JSON object, or a LineError. Empty lines are skipped."""
     number = 0
     while line := source.readline(LONGEST_LINE + 1):
         number += 1
@@ -47,10 +46,9 @@ def answer_lines(
     answer: Callable[[dict[str, Any]], dict[str, Any]],
     fault: Callable[[LineError], dict[str, Any]],
 ) -> list[int]:
-    """Write `answer` of every object in `source`, or `fault` where a line is none or `answer` raises LineError.
+    """Write `answer` of every object in `source`, or `fault` if a line has none or `answer` raises LineError.
 
-    Empty lines are skipped. Returns the numbers of the faulty lines, or none as soon as the reader of `out` has
-    gone.
+    Empty lines are skipped. Returns the numbers of the faulty lines, or none as soon as the reader of `out` is gone.
     """
     faults: list[int] = []
     try:
@@ -72,13 +70,13 @@ def answer_lines(
 
 
 def listed(numbers: Sequence[int]) -> str:
-    """The numbers of faulty lines, for a person; the first of them, if there are many."""
+    """Return the numbers of faulty lines as text; only the first of them, if there are many."""
     shown = ", ".join(map(str, numbers[:MOST_LISTED]))
     return shown + (" ..." if len(numbers) > MOST_LISTED else "")
 
 
 def identity_of(row: dict[str, Any]) -> Identity:
-    """The "id" of a line; None if it has none. Raises LineError for an id that is neither text nor a number."""
+    """Return the "id" of a line, or None. Raises LineError for an id that is neither a string nor a number."""
     identity = row.get("id")
     if not isinstance(identity, Identity):
         raise LineError('"id" must be text or a number.')

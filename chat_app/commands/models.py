@@ -70,7 +70,7 @@ def fetch() -> None:
 
 
 def _needs(spec: "ModelSpec", settings: "Settings") -> str | None:
-    """What is missing before the model can answer, or None."""
+    """Return what is missing before the model can answer, or None."""
     from heard.chat_app.models.providers import PROVIDERS, is_installed
 
     if not is_installed(spec.provider):

@@ -10,7 +10,7 @@ import typer
 
 from heard.chat_app.commands.json_lines import LineError, read_lines
 from heard.chat_app.commands.progress import Progress
-from heard.chat_app.commands.score import CommandError, EncoderOption, HeadOption, open_scorer, pair_of
+from heard.chat_app.commands.score import CommandError, EncoderOption, HeadOption, open_scorer, seeker_and_reply
 
 if TYPE_CHECKING:
     from heard.scorer.evaluation.perturb import Perturb
@@ -22,17 +22,17 @@ app = typer.Typer()
 
 STDIN = "standard input"
 WIDTH = 100
-"""Columns that a perturbed text is wrapped to."""
+"""Columns at which a perturbed text is wrapped."""
 
 
 @dataclass(frozen=True, slots=True)
 class Replies:
-    """What a file holds."""
+    """The replies read from a file."""
 
     pairs: list[tuple[str, str]]
-    """(seeker, reply) of the lines that can be used."""
+    """(seeker, reply) of each usable line."""
     faults: list[str]
-    """The others, each as a sentence with its line."""
+    """One sentence for each line that cannot be used; it begins with the line's number."""
 
 
 @app.command()
@@ -76,29 +76,29 @@ def perturb(
         typer.echo(fault, err=True)
     if not replies.pairs:
         raise CommandError("There is no reply to perturb. Give one line for each reply.")
-    typer.echo(_over(open_scorer(head, encoder), replies.pairs, kinds, seed))
+    typer.echo(_table_of_means(open_scorer(head, encoder), replies.pairs, kinds, seed))
     if replies.faults:
         typer.echo(f"{len(replies.faults)} line(s) could not be read; the table is of the others.", err=True)
         raise typer.Exit(2)
 
 
 def from_json_lines(source: BinaryIO) -> Replies:
-    """The replies of JSON lines, and a sentence for each line that has none."""
+    """Return the replies of JSON lines, and a sentence for each line that cannot be used."""
     replies = Replies([], [])
     for line, row in read_lines(source):
         try:
             if isinstance(row, LineError):
                 raise row
-            replies.pairs.append(pair_of(row))
+            replies.pairs.append(seeker_and_reply(row))
         except LineError as error:
             replies.faults.append(f"line {line}: {error}")
     return replies
 
 
 def from_csv(source: BinaryIO) -> Replies:
-    """The replies of a CSV, and a sentence for each row that cannot be used. Raises ScorerError for a faulty file.
+    """Return the replies of a CSV, and a sentence for each row that cannot be used. Raises ScorerError for a bad file.
 
-    The columns of a file of ratings may be there and are not read.
+    The file may have the columns of a file of ratings too; they are ignored.
     """
     from heard.scorer.csv_rows import read_sheet
     from heard.scorer.training.labels import NEEDED, OPTIONAL
@@ -109,7 +109,7 @@ def from_csv(source: BinaryIO) -> Replies:
 
 
 def render(original: "EmpathyScore", text: str, found: "list[Change]") -> str:
-    """The table of one reply: for each kind the scores with their change, and the perturbed text below."""
+    """Return the table of one reply: for each kind the scores with their change, and the perturbed text below."""
     from heard.scorer.records import SCALES
 
     if original.empathy is None:
@@ -132,7 +132,7 @@ def render(original: "EmpathyScore", text: str, found: "list[Change]") -> str:
 
 
 def table(summaries: "list[Summary]", scored: int, unscored: int) -> str:
-    """Means by kind as Markdown: change of each score ± its standard deviation, and how far Empathy moved."""
+    """Return means by kind as Markdown: change of each score ± its standard deviation, and size of Empathy's change."""
     from heard.scorer.records import SCALES
 
     columns = ["replies changed", *(name.capitalize() for name in SCALES), "size of Empathy's change"]
@@ -148,18 +148,18 @@ def table(summaries: "list[Summary]", scored: int, unscored: int) -> str:
     return "\n".join(lines)
 
 
-def _over(scorer: "Scorer", pairs: list[tuple[str, str]], kinds: "Mapping[str, Perturb]", seed: int) -> str:
+def _table_of_means(scorer: "Scorer", pairs: list[tuple[str, str]], kinds: "Mapping[str, Perturb]", seed: int) -> str:
     from heard.scorer.evaluation.sensitivity import Change, changes, summarise
 
     found: list[Change] = []
     scored = 0
-    with Progress() as tell:
+    with Progress() as on_progress:
         for done, (seeker, reply) in enumerate(pairs, 1):
             original, of_reply = changes(scorer, seeker, reply, kinds, seed)
             if original.empathy is not None:
                 scored += 1
                 found += of_reply
-            tell("perturbing and scoring", done, len(pairs))
+            on_progress("perturbing and scoring", done, len(pairs))
     return table(summarise(found), scored, len(pairs) - scored)
 
 

@@ -4,10 +4,10 @@ from collections.abc import Callable
 
 
 class Progress:
-    """A bar on standard error, one line for each thing that is done; nothing where no person watches."""
+    """A progress bar on standard error, one line for each task; nothing unless it is a terminal."""
 
     def __enter__(self) -> Callable[[str, int, int], None]:
-        """Gives a function that is told (what is being done, done, of all)."""
+        """Return a callback that takes (task, number done, total number)."""
         from rich.console import Console
         from rich.progress import Progress as Bars
         from rich.progress import TaskID
@@ -17,12 +17,12 @@ class Progress:
         self._bars.start()
         tasks: dict[str, TaskID] = {}
 
-        def tell(what: str, done: int, of: int) -> None:
+        def on_progress(what: str, done: int, of: int) -> None:
             if what not in tasks:
                 tasks[what] = self._bars.add_task(what, total=of)
             self._bars.update(tasks[what], completed=done)
 
-        return tell
+        return on_progress
 
     def __exit__(self, *_: object) -> None:
         self._bars.stop()

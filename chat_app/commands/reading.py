@@ -1,4 +1,4 @@
-"""`heard train-reading`: the small model that reads a message's emotion, trained and measured."""
+"""`heard train-reading`: trains and measures the small model that reads a message's emotion."""
 
 from pathlib import Path
 from typing import Annotated
@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from heard.chat_app.commands.progress import Progress
-from heard.chat_app.commands.score import CommandError, EncoderOption, encoder_folder, training
+from heard.chat_app.commands.score import CommandError, EncoderOption, encoder_folder, training_imports
 
 app = typer.Typer()
 
@@ -37,11 +37,11 @@ def train_reading(
         raise CommandError(f"{out} is a file. Give a folder with --out.")
     if out.is_dir() and any(out.iterdir()) and not force:
         raise CommandError(f"{out} is not empty. Give another folder, or --force to replace the reading in it.")
-    with training():
+    with training_imports():
         from heard.scorer.training.train_emotion import train_emotion_reader
 
-        with Progress() as tell:
-            figures = train_emotion_reader(data, encoder_folder(encoder), out, tell)
+        with Progress() as on_progress:
+            figures = train_emotion_reader(data, encoder_folder(encoder), out, on_progress)
     if card is not None:
         from heard.scorer.tables import write_between_marks
 

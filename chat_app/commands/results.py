@@ -8,13 +8,13 @@ import typer
 from heard.errors import UserError
 
 if TYPE_CHECKING:
-    from heard.chat_app.results.records import StudyResults, Wanted
+    from heard.chat_app.results.records import StudyResults, VoteFilter
 
 app = typer.Typer()
 
 
 class ResultsError(UserError):
-    """Something that a person can put right; `str()` names it and the next step."""
+    """There are no such results; `str()` names the fault and the next step."""
 
 
 @app.command()
@@ -50,9 +50,9 @@ def results(
     freed of position effects, with a bootstrap over people. Alpha: agreement
     on items beyond the overall favourites; 1 is full, 0 is chance.
     """
-    from heard.chat_app.results.records import Wanted
+    from heard.chat_app.results.records import VoteFilter
 
-    found = _found(study, Wanted(condition, with_leaks, passed_attention))
+    found = _found(study, VoteFilter(condition, with_leaks, passed_attention))
     if as_json:
         import json
         from dataclasses import asdict
@@ -81,7 +81,7 @@ def _draw(found: "StudyResults", folder: Path, *, quiet: bool) -> None:
     typer.echo(f"Pictures: {', '.join(str(folder / name) for name in files)}", err=quiet)
 
 
-def _found(study: str, wanted: "Wanted") -> "StudyResults":
+def _found(study: str, wanted: "VoteFilter") -> "StudyResults":
     import asyncio
 
     from heard.chat_app.common.settings import load_settings

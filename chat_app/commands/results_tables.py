@@ -10,7 +10,7 @@ from heard.db.study_records import LETTERS
 
 
 def show(found: StudyResults) -> None:
-    """Print everything, one table below the other. Names come from files, so nothing in them is taken for markup."""
+    """Print all tables. Names come from files, so markup in them is escaped."""
     console = Console(highlight=False, soft_wrap=False)
     for part in (_shares, _strengths, _positions, _leaks, _trial, _counted):
         part(console, found)
@@ -75,7 +75,7 @@ def _positions(console: Console, found: StudyResults) -> None:
 
 
 def agreement_words(one: Agreement) -> str:
-    """Alpha with its basis, or why there is none."""
+    """Return alpha with its basis, or why there is none."""
     if one.alpha is None:
         return one.reason or ""
     return f"{one.alpha:.3f} over {one.items} items and {one.judgements} judgements."

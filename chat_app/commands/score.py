@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 app = typer.Typer()
 
 TRAINING_LIBRARIES = ("crepes", "scipy", "sklearn", "torch", "transformers")
-"""Of the extra `train`; told by the two best known."""
+"""Libraries that come with the extra `train`; the error message names only torch and transformers."""
 CANNOT_TELL = (
     "What the numbers cannot tell: whether the reply is true, safe, or right for this person. They read words only."
 )
@@ -44,13 +44,13 @@ CacheOption = Annotated[
 
 
 class Protocol(StrEnum):
-    """A published training that can be repeated."""
+    """A published training protocol that can be repeated."""
 
     PAPER = "paper"
 
 
 class CommandError(UserError):
-    """Bad input on the command line; `str()` names the fault and the next step."""
+    """The command line's input is bad; `str()` names the fault and the next step."""
 
 
 @app.command()
@@ -125,20 +125,20 @@ def train(
         from heard.scorer.training.labels import check_enough
 
         labels = _read_labels(data)
-        check_enough(labels)  # before anything is fetched: a fault should not take minutes to show
-    with training():
+        check_enough(labels)  # before any download: a fault should not take minutes to show
+    with training_imports():
         from heard.scorer.evaluation.labels_card import write_labels_card
         from heard.scorer.training.train_head import train_default_head, train_on_labels
-    folder, chosen = encoder_folder(encoder), _chosen(encoder)
-    with Progress() as tell:
+    folder, chosen = encoder_folder(encoder), _encoder_option(encoder)
+    with Progress() as on_progress:
         if data is not None and labels is not None:
             command = f"heard train --data {data.name}{chosen} --out DIR"
-            write_labels_card(out, train_on_labels(labels, folder, out, _cache(cache), tell, command), labels)
+            write_labels_card(out, train_on_labels(labels, folder, out, _cache(cache), on_progress, command), labels)
         else:
             assert shared is not None
             command = f"heard train --shared DIR{chosen} --out scorer/heads/default --force"
-            train_default_head(shared, folder, out, _cache(cache), tell, command)
-    _say_where(out)
+            train_default_head(shared, folder, out, _cache(cache), on_progress, command)
+    _print_location(out)
 
 
 @app.command()
@@ -165,12 +165,12 @@ def evaluate(
         labels = _read_labels(data)
         typer.echo(on_labels(open_scorer(head, encoder), labels))
         return
-    with training():
+    with training_imports():
         from heard.scorer.evaluation.evaluate import evaluate as tables
 
     assert shared is not None
-    with Progress() as tell:
-        text = tables(shared, encoder_folder(encoder), _cache(cache), tell)
+    with Progress() as on_progress:
+        text = tables(shared, encoder_folder(encoder), _cache(cache), on_progress)
     if card is not None:
         from heard.scorer.tables import write_between_marks
 
@@ -181,34 +181,34 @@ def evaluate(
 def _follow_protocol(out: Path, data: Path | None, shared: Path | None, encoder: str, cache: Path, seed: int) -> None:
     from heard.scorer.training.study_sample import EPITOME, epitome_table, source_of_labels, team_table
 
-    # Before anything is fetched, as above.
+    # Before any download, as above.
     if data is not None:
-        _read_labels(data)  # tells what is left out
+        _read_labels(data)  # prints which rows are left out
         table, source = team_table(data), source_of_labels(data)
     else:
         assert shared is not None
         table, source = epitome_table(shared), EPITOME
-    with training():
+    with training_imports():
         from heard.scorer.training.study_protocol import follow
     folder = encoder_folder(encoder)
-    command = f"heard train --protocol paper {source.option}{_chosen(encoder)} --seed {seed} --out DIR"
-    with Progress() as tell:
-        figures = follow(table, source, folder, out, cache, seed, tell, command)
+    command = f"heard train --protocol paper {source.option}{_encoder_option(encoder)} --seed {seed} --out DIR"
+    with Progress() as on_progress:
+        figures = follow(table, source, folder, out, cache, seed, on_progress, command)
     typer.echo(figures + "\n")
-    _say_where(out)
+    _print_location(out)
 
 
-def _chosen(encoder: str) -> str:
-    """The option that chose the encoder, for the head's own record, so without this machine's paths."""
+def _encoder_option(encoder: str) -> str:
+    """Return the option --encoder as the head's card records it: a folder's path is private and becomes FOLDER."""
     return f" --encoder {'FOLDER' if Path(encoder).is_dir() else encoder}" if encoder else ""
 
 
-def _say_where(out: Path) -> None:
+def _print_location(out: Path) -> None:
     typer.echo(f"The head is in {out}. Use it by `heard score --head {out}`, or by scorer_head in settings.toml.")
 
 
 def render(result: "EmpathyScore") -> str:
-    """A score as a few lines for a person."""
+    """Return a score as a few lines of text for the terminal."""
     from heard.scorer.records import COMPONENTS, NOTES, level_of
 
     if result.empathy is None:
@@ -226,8 +226,8 @@ def render(result: "EmpathyScore") -> str:
 
 
 def filter_lines(scorer: "Scorer", source: BinaryIO, out: TextIO) -> int:
-    """Answer every line of `source` in order, each flushed at once. Returns 0, or 2 when a line could not be read."""
-    faults = answer_lines(source, out, lambda row: _answer(row, scorer), _fault)
+    """Write the score of each line of `source` to `out`, in order. Returns the exit status: 2 if a line was faulty."""
+    faults = answer_lines(source, out, lambda row: _score_line(row, scorer), _error_line)
     if faults:
         typer.echo(
             f'{len(faults)} line(s) could not be read ({listed(faults)}); each has the status "error" in the output.',
@@ -236,8 +236,8 @@ def filter_lines(scorer: "Scorer", source: BinaryIO, out: TextIO) -> int:
     return 2 if faults else 0
 
 
-def pair_of(row: dict[str, Any]) -> tuple[str, str]:
-    """The seeker's message ("" if there is none) and the reply of a line. Raises LineError when one is not a string."""
+def seeker_and_reply(row: dict[str, Any]) -> tuple[str, str]:
+    """Return the seeker's message ("" if absent) and the reply of a line. Raises LineError if one is not a string."""
     identity, seeker, reply = identity_of(row), row.get("seeker"), row.get("reply")
     if not isinstance(reply, str):
         raise LineError('"reply" is missing or is not text.', identity)
@@ -247,22 +247,22 @@ def pair_of(row: dict[str, Any]) -> tuple[str, str]:
 
 
 def _earlier(row: dict[str, Any]) -> list[str]:
-    """What the same person wrote before the line's message. Raises LineError when it is not a list of strings."""
-    given = row.get("earlier") or []
-    if not isinstance(given, list) or not all(isinstance(text, str) for text in given):
+    """Return the seeker's earlier messages, oldest first. Raises LineError if they are not a list of strings."""
+    earlier = row.get("earlier") or []
+    if not isinstance(earlier, list) or not all(isinstance(text, str) for text in earlier):
         raise LineError('"earlier" is not a list of texts.', identity_of(row))
-    return given
+    return earlier
 
 
-def _answer(row: dict[str, Any], scorer: "Scorer") -> dict[str, Any]:
+def _score_line(row: dict[str, Any], scorer: "Scorer") -> dict[str, Any]:
     from heard.chat_app.safety.checked_score import checked_score
     from heard.scorer.score_json import as_json
 
-    identity, (seeker, reply) = identity_of(row), pair_of(row)
+    identity, (seeker, reply) = identity_of(row), seeker_and_reply(row)
     return as_json(checked_score(scorer, seeker, reply, _earlier(row)), identity)
 
 
-def _fault(error: LineError) -> dict[str, Any]:
+def _error_line(error: LineError) -> dict[str, Any]:
     return {"id": error.identity, "status": "error", "reason": str(error)}
 
 
@@ -272,7 +272,7 @@ def _bar(value: float) -> str:
 
 
 def open_scorer(head: str, encoder: str) -> "Scorer":
-    """The scorer that the options --head and --encoder name; without them that of the settings. Raises ScorerError."""
+    """Load the scorer of the options --head and --encoder; by default that of the settings. Raises ScorerError."""
     from heard.scorer.hub import encoder_of
     from heard.scorer.score import Scorer, head_folder
 
@@ -285,7 +285,7 @@ def open_scorer(head: str, encoder: str) -> "Scorer":
 
 
 def _read_labels(path: Path) -> "Labels":
-    """A team's ratings; says on standard error what was read and which rows were not."""
+    """Return a team's ratings, and print on standard error how many rows were read and which were left out."""
     from heard.scorer.training.labels import account, read_labels
 
     labels = read_labels(path)
@@ -294,8 +294,8 @@ def _read_labels(path: Path) -> "Labels":
 
 
 @contextmanager
-def training() -> Iterator[None]:
-    """Around the imports of the training code: tells a missing library in a sentence."""
+def training_imports() -> Iterator[None]:
+    """Context for imports of the training code: a missing library raises CommandError with a plain sentence."""
     try:
         yield
     except ImportError as error:
@@ -307,7 +307,7 @@ def training() -> Iterator[None]:
 
 
 def encoder_folder(name: str = "") -> Path:
-    """Folder of the encoder called `name`, or of the embedded one, which is fetched now if need be."""
+    """Return the folder of the encoder called `name`; by default the embedded one, downloaded now if it is missing."""
     if name:
         from heard.scorer import hub
 

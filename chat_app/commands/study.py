@@ -33,13 +33,13 @@ app = typer.Typer(
 )
 
 MOST_LISTED = 20
-"""Failures that are told one by one."""
+"""Most failures that are listed."""
 
 Limit = Annotated[int | None, typer.Option("--limit", min=1, help="Take only the first N items.")]
 
 
 class StudyError(UserError):
-    """Something that a person can put right; `str()` names it and the next step."""
+    """The command cannot be done; `str()` names the fault and the next step."""
 
 
 @app.command("import")
@@ -201,12 +201,12 @@ async def _generate(
         study = await store_study(services.studies, study, items)
     stored = await services.studies.items(study.id)
     wanted = [item for item in stored if only is None or item.id in only]
-    with Progress() as tell:
-        return study, await generate(services, study, wanted if only is not None else wanted[:limit], tell)
+    with Progress() as on_progress:
+        return study, await generate(services, study, wanted if only is not None else wanted[:limit], on_progress)
 
 
 def _file(named: str) -> "StudyFile | None":
-    """The study in a file, or None when `named` is no file but a stored study's id."""
+    """Return the study in a file; None if `named` is not a file but the id of a stored study."""
     from heard.chat_app.studies.study_file import read_study_file
 
     path = Path(named)

@@ -144,8 +144,8 @@ def load_settings(folder: Path | None = None, *, file: bool = True, **overrides:
     return settings
 
 
-def sources(folder: Path | None = None) -> dict[str, str]:
-    """Where each setting that `load_settings` gives comes from: a variable's name, the file's name, or "default".
+def setting_sources(folder: Path | None = None) -> dict[str, str]:
+    """Return the source of each setting that `load_settings` returns: a variable's name, the file's, or "default".
 
     Raises SettingsError.
     """
@@ -153,8 +153,8 @@ def sources(folder: Path | None = None) -> dict[str, str]:
     return {name: _variable(name) or (FILE_NAME if name in values else "default") for name in Settings.model_fields}
 
 
-def shown(settings: Settings, name: str) -> str:
-    """A setting's value for people to read: what is secret in it is left out."""
+def printable_value(settings: Settings, name: str) -> str:
+    """Return a setting's value as text to print, with secrets replaced by `***`; "-" if it is unset."""
     value = getattr(settings, name)
     if value is None or value == "":
         return "-"
@@ -164,7 +164,7 @@ def shown(settings: Settings, name: str) -> str:
 
 
 def _file_values(path: Path) -> dict[str, Any]:
-    """The file's settings, each of a known name; none if there is no file."""
+    """Return the settings in the file; {} if there is no file. Raises SettingsError for bad TOML or an unknown name."""
     if not path.exists():
         return {}
     try:
@@ -187,7 +187,7 @@ def _check_variables() -> None:
 
 
 def _variable(name: str) -> str:
-    """The variable that sets a setting; "" if none does (an empty one is no setting)."""
+    """Return the environment variable that sets a setting; "" if there is none or it is empty."""
     return next((key for key, value in os.environ.items() if value and key.upper() == f"{PREFIX}{name.upper()}"), "")
 
 

@@ -18,10 +18,10 @@ Floats = np.ndarray[Any, np.dtype[Any]]
 
 RESAMPLES = 2000
 SEED = 0
-PLAIN = "plain"
-"""The strategy that changes nothing: what the others are held against."""
+BASELINE = "plain"
+"""The strategy that adds nothing, to which the others are compared."""
 ALL = "all"
-"""In the place of a model and a persona: over all of them."""
+"""Stands for all models or personas."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,32 +29,32 @@ class Estimate:
     """A mean and its interval."""
 
     n: int
-    """Of so many questions."""
+    """Number of questions."""
     value: float | None
-    """None of nothing."""
+    """None if `n` is 0."""
     low: float | None = None
-    """None of fewer than two."""
+    """None if `n` is less than 2."""
     high: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """What a strategy adds to one score over plain, with one model and persona or over ALL of them."""
+    """The difference of a strategy to BASELINE in one score, with one model and persona or over ALL of them."""
 
     model: str
     persona: str
     strategy: str
     measure: str
     """One of MEASURES."""
-    by: Estimate
+    estimate: Estimate
     """Strategy minus plain, -2..2; `n` counts the pairs."""
     p: float | None
-    """None where no pair differs, or there is none."""
+    """None if no pair differs, or there is none."""
     p_holm: float | None = None
 
 
-def mean(values: Sequence[float]) -> Estimate:
-    """The mean of a score over questions."""
+def mean_estimate(values: Sequence[float]) -> Estimate:
+    """Return the mean of a score over questions, with its interval."""
     if len(values) < 2:
         return Estimate(len(values), values[0] if values else None)
     data = (np.array(values, dtype=float),)
@@ -63,36 +63,38 @@ def mean(values: Sequence[float]) -> Estimate:
 
 
 def differences(answers: Iterable[Answer]) -> list[Difference]:
-    """Every strategy against plain: by model and persona, and over ALL where there is more than one such pair.
+    """Return the difference of each strategy to BASELINE: by model and persona, and over ALL if there are several.
 
-    Over ALL, a question's difference is the mean of its differences, so that questions stay what is drawn.
+    Over ALL, a question's difference is the mean of its differences, so that questions stay the sampling unit.
     """
     scores: dict[tuple[str, str, str], dict[str, Answer]] = {}
     for answer in answers:
         question, model, persona, strategy, _ = answer.key
         scores.setdefault((model, persona, strategy), {})[question] = answer
-    strategies = list(dict.fromkeys(strategy for _, _, strategy in scores if strategy != PLAIN))
-    pairs = list(dict.fromkeys((model, persona) for model, persona, strategy in scores if strategy == PLAIN))
+    strategies = list(dict.fromkeys(strategy for _, _, strategy in scores if strategy != BASELINE))
+    pairs = list(dict.fromkeys((model, persona) for model, persona, strategy in scores if strategy == BASELINE))
     found: list[Difference] = []
     for measure in MEASURES:
         single, pooled = [], []
         for strategy in strategies:
             of_question: dict[str, list[float]] = {}
             for model, persona in pairs:
-                by = _paired(scores[model, persona, PLAIN], scores.get((model, persona, strategy), {}), measure)
-                single.append(_difference(model, persona, strategy, measure, list(by.values())))
-                for question, value in by.items():
+                paired = _paired_differences(
+                    scores[model, persona, BASELINE], scores.get((model, persona, strategy), {}), measure
+                )
+                single.append(_difference(model, persona, strategy, measure, list(paired.values())))
+                for question, value in paired.items():
                     of_question.setdefault(question, []).append(value)
             means = [float(np.mean(values)) for values in of_question.values()]
             pooled.append(_difference(ALL, ALL, strategy, measure, means))
-        found += _corrected(single)
+        found += _with_holm(single)
         if len(pairs) > 1:
-            found += _corrected(pooled)
+            found += _with_holm(pooled)
     return found
 
 
 def holm(values: Sequence[float]) -> list[float]:
-    """p values corrected by Holm's step-down method, in their order; each at most 1."""
+    """Return p values corrected by Holm's step-down method, in the same order; each at most 1."""
     order = sorted(range(len(values)), key=lambda index: values[index])
     corrected, highest = [0.0] * len(values), 0.0
     for place, index in enumerate(order):
@@ -101,7 +103,7 @@ def holm(values: Sequence[float]) -> list[float]:
     return corrected
 
 
-def _paired(plain: dict[str, Answer], other: dict[str, Answer], measure: str) -> dict[str, float]:
+def _paired_differences(plain: dict[str, Answer], other: dict[str, Answer], measure: str) -> dict[str, float]:
     found = {}
     for question, answer in other.items():
         if question in plain:
@@ -113,9 +115,9 @@ def _paired(plain: dict[str, Answer], other: dict[str, Answer], measure: str) ->
 
 def _difference(model: str, persona: str, strategy: str, measure: str, values: Sequence[float]) -> Difference:
     p = float(wilcoxon(values).pvalue) if any(values) else None
-    return Difference(model, persona, strategy, measure, mean(values), p)
+    return Difference(model, persona, strategy, measure, mean_estimate(values), p)
 
 
-def _corrected(family: Sequence[Difference]) -> list[Difference]:
+def _with_holm(family: Sequence[Difference]) -> list[Difference]:
     corrected = iter(holm([one.p for one in family if one.p is not None]))
     return [one if one.p is None else replace(one, p_holm=next(corrected)) for one in family]

@@ -1,7 +1,7 @@
-"""The journal of a run: one JSON line for each answer, on the disk before anything else is done with it.
+"""The journal of a run: one JSON line for each answer, written to disk before anything else is done with it.
 
-After kill -9 the next run reads it and asks for what is missing. A line that was torn by the end of the process is
-dropped; the answers in whole lines are never paid for twice.
+After kill -9 the next run reads it and generates what is missing. A line that was cut off by the end of the process is
+dropped; answers in complete lines are never paid for twice.
 """
 
 import json
@@ -14,7 +14,7 @@ from typing import Any, Self
 
 from filelock import FileLock, Timeout
 
-from heard.chat_app.comparing.plan import Key
+from heard.chat_app.comparing.plan import AnswerKey
 from heard.chat_app.conversation.drafts import draft_from_json, draft_to_json
 from heard.chat_app.models.records import FailureKind
 from heard.db.records import DraftRecord
@@ -25,34 +25,34 @@ LOCK = "journal.lock"
 
 
 class JournalError(UserError):
-    """A folder whose journal cannot be gone on with; `str()` names the folder, the fault and the next step."""
+    """A folder whose journal cannot be used; `str()` names the folder, the fault and the next step."""
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
-    """How one answer ended. Of several with one key the last counts."""
+class JournalEntry:
+    """The outcome of one answer. Of several entries with one key the last counts."""
 
-    key: Key
+    key: AnswerKey
     drafts: tuple[DraftRecord, ...]
     """In order; one of them is kept, if there is any."""
     done: bool
-    """False for a text that is whole and paid for and has no score yet, and for a failure."""
+    """False for a complete text without a score yet, and for a failure."""
     failure: FailureKind | None = None
     sentence: str | None = None
-    """Of the failure, or of a rewrite that broke."""
+    """The sentence of the failure, or of a rewrite that broke."""
 
 
 class Journal:
     """The journal in a folder, open for one process. A context manager; entering raises JournalError."""
 
     def __init__(self, folder: Path, identity: Mapping[str, Any]) -> None:
-        """`identity` is `Plan.identity`: a journal of another one is refused."""
+        """`identity` is `Plan.identity()`; a journal with another one is refused."""
         self.folder, self._identity = folder, dict(identity)
         self.path = folder / NAME
-        self.done: set[Key] = set()
-        """Answers that are whole and scored."""
-        self.unscored: dict[Key, Entry] = {}
-        """Answers that are whole and have no score yet."""
+        self.done: set[AnswerKey] = set()
+        """Answers that are complete and scored."""
+        self.unscored: dict[AnswerKey, JournalEntry] = {}
+        """Complete answers without a score yet."""
         self._lock = FileLock(folder / LOCK)
 
     def __enter__(self) -> Self:
@@ -89,8 +89,8 @@ class Journal:
         self._file.close()
         self._lock.release()
 
-    def write(self, entry: Entry) -> None:
-        """Keep an entry; when this returns, it is on the disk. Raises JournalError."""
+    def write(self, entry: JournalEntry) -> None:
+        """Append an entry; when this returns, it is on the disk. Raises JournalError."""
         values = {
             "key": entry.key,
             "done": entry.done,
@@ -104,18 +104,18 @@ class Journal:
             raise JournalError(
                 f"{self.path} cannot be written to ({error.strerror}). Make room; the same command goes on."
             ) from None
-        self._note(entry)
+        self._index(entry)
 
-    def entries(self) -> Iterator[Entry]:
-        """The last entry of each answer, in the order of their first ones. Reads the file again."""
-        last: dict[Key, Entry] = {}
+    def entries(self) -> Iterator[JournalEntry]:
+        """Yield the last entry of each answer, in the order of their first ones. Reads the file again."""
+        last: dict[AnswerKey, JournalEntry] = {}
         for values in self._lines():
             if "key" in values:
-                entry = _entry(values)
+                entry = _entry_from_json(values)
                 last[entry.key] = entry
         yield from last.values()
 
-    def _note(self, entry: Entry) -> None:
+    def _index(self, entry: JournalEntry) -> None:
         self.unscored.pop(entry.key, None)
         if entry.done:
             self.done.add(entry.key)
@@ -139,7 +139,7 @@ class Journal:
                 self._check(values.get("heard"))
                 first = False
             else:
-                self._note(_entry(values))
+                self._index(_entry_from_json(values))
 
     def _lines(self) -> Iterator[dict[str, Any]]:
         with self.path.open(encoding="utf-8") as lines:
@@ -177,9 +177,9 @@ def _difference(part: str, there: Any, wanted: Any) -> str:
     return f"{changed} of its {part} has changed since."
 
 
-def _entry(values: Mapping[str, Any]) -> Entry:
+def _entry_from_json(values: Mapping[str, Any]) -> JournalEntry:
     failure = values["failure"]
-    return Entry(
+    return JournalEntry(
         key=tuple(values["key"]),
         drafts=tuple(draft_from_json(draft) for draft in values["drafts"]),
         done=values["done"],

@@ -1,4 +1,4 @@
-"""What is compared: every combination of model, persona, strategy and policy over the questions."""
+"""The plan of a comparison: every combination of model, persona, strategy and policy over the questions."""
 
 import hashlib
 import json
@@ -13,19 +13,19 @@ from heard.errors import UserError
 from heard.hints import nearest_name
 from heard.prompts.records import Persona, Policy, Strategy
 
-Key = tuple[str, str, str, str, str]
-"""Of one answer: the question's id, and the names of model, persona, strategy and policy."""
+AnswerKey = tuple[str, str, str, str, str]
+"""Key of one answer: the question's id, and the names of model, persona, strategy and policy."""
 
 Named = TypeVar("Named")
 
 
 class PlanError(UserError):
-    """A combination that cannot be made; `str()` names what is not there and the nearest right name."""
+    """A combination that does not exist; `str()` names what is missing and the nearest right name."""
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
-    """One answer to write."""
+class PlannedAnswer:
+    """One answer to generate."""
 
     question: Question
     model: ModelSpec
@@ -34,14 +34,14 @@ class Cell:
     policy: Policy
 
     @property
-    def key(self) -> Key:
-        """What the answer is kept under."""
+    def key(self) -> AnswerKey:
+        """The answer's key in the journal."""
         return (str(self.question.id), self.model.id, self.persona.id, self.strategy.id, self.policy.id)
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """A comparison as it was asked for. Files that are edited while it runs change nothing in it."""
+    """A comparison as requested. Files that are edited while it runs change nothing in it."""
 
     command: str
     """"compare" or "evaluate-policy"."""
@@ -51,21 +51,21 @@ class Plan:
     strategies: tuple[Strategy, ...]
     policies: tuple[Policy, ...]
 
-    def of_model(self, model: ModelSpec) -> Iterator[Cell]:
-        """Every answer of one model, question by question: a run that is broken off has whole questions."""
+    def answers_of_model(self, model: ModelSpec) -> Iterator[PlannedAnswer]:
+        """Yield the answers of one model, question by question, so that an interrupted run has complete questions."""
         for question in self.questions:
             for persona in self.personas:
                 for strategy in self.strategies:
                     for policy in self.policies:
-                        yield Cell(question, model, persona, strategy, policy)
+                        yield PlannedAnswer(question, model, persona, strategy, policy)
 
-    def cells(self) -> Iterator[Cell]:
-        """Every answer, model by model."""
+    def planned_answers(self) -> Iterator[PlannedAnswer]:
+        """Yield every answer, model by model."""
         for model in self.models:
-            yield from self.of_model(model)
+            yield from self.answers_of_model(model)
 
     def identity(self) -> dict[str, Any]:
-        """What an answer depends on, as JSON values: names with the sha256 of what they stand for.
+        """Return all that an answer depends on, as JSON values: names with the sha256 of their content.
 
         Two runs with the same identity may share a journal.
         """
@@ -75,21 +75,21 @@ class Plan:
         return parts
 
 
-def chosen(what: str, names: str, known: Mapping[str, Named]) -> tuple[Named, ...]:
-    """The things of a list "a,b". Raises PlanError for an unknown name, one that is there twice, or none."""
-    wanted = [name.strip() for name in names.split(",") if name.strip()]
-    if not wanted:
-        raise PlanError(f"Name at least one {what}. There are: {', '.join(known)}.")
-    for name in wanted:
-        if name not in known:
-            raise PlanError(f'No {what} "{name}". {nearest_name(name, known)}')
-        if wanted.count(name) > 1:
+def resolve_names(what: str, names: str, available: Mapping[str, Named]) -> tuple[Named, ...]:
+    """Return the values of a list of names "a,b". Raises PlanError for an unknown or repeated name, or none."""
+    requested = [name.strip() for name in names.split(",") if name.strip()]
+    if not requested:
+        raise PlanError(f"Name at least one {what}. There are: {', '.join(available)}.")
+    for name in requested:
+        if name not in available:
+            raise PlanError(f'No {what} "{name}". {nearest_name(name, available)}')
+        if requested.count(name) > 1:
             raise PlanError(f'The {what} "{name}" is named twice. Name it once.')
-    return tuple(known[name] for name in wanted)
+    return tuple(available[name] for name in requested)
 
 
-def first_persona(services: Services) -> str:
-    """The name of the persona that a new visitor gets."""
+def default_persona(services: Services) -> str:
+    """Return the name of the persona that a new visitor gets."""
     return next(iter(services.library.personas))
 
 

@@ -1,32 +1,32 @@
-"""What a policy of writing again brings and costs: each answer's first draft held against the one that was kept."""
+"""Benefit and cost of a rewrite policy: each answer's first draft compared with the one that was kept."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from heard.chat_app.comparing.answers import COMPLETE, EMPATHY, MEASURES, Answer, cost_of
-from heard.chat_app.comparing.figures import Estimate, mean
-from heard.chat_app.comparing.tables import Grid, csv_text, shown
-from heard.chat_app.results.intervals import share_of
+from heard.chat_app.comparing.answers import COMPLETE, EMPATHY, MEASURES, Answer, total_cost
+from heard.chat_app.comparing.figures import Estimate, mean_estimate
+from heard.chat_app.comparing.tables import ReportTable, csv_text, format_estimate
+from heard.chat_app.results.intervals import wilson_share
 from heard.chat_app.results.records import Share
 from heard.db.records import DraftRecord, DraftStatus
 from heard.scorer.tables import Line
 
-COLUMNS = ("policy", "measure", "n", "value", "low", "high")
+POLICY_COLUMNS = ("policy", "measure", "n", "value", "low", "high")
 
 
 @dataclass(frozen=True, slots=True)
 class PolicyFigures:
-    """One policy over a file of questions. Scores on 1..3; times in seconds."""
+    """The figures of one policy over a file of questions. Scores on 1..3; times in seconds."""
 
     policy: str
     answers: int
-    """With a whole draft."""
+    """Answers with a complete draft."""
     failed: int
-    """Questions without any whole draft."""
+    """Questions without any complete draft."""
     missing: int
     """Questions that no run has tried yet."""
     unscored: int
-    """Answers whose first or kept draft has no score: in no mean."""
+    """Answers whose first or kept draft has no score; they are in no mean."""
     first: dict[str, Estimate]
     """By measure: the mean of the first drafts."""
     kept: dict[str, Estimate]
@@ -38,26 +38,26 @@ class PolicyFigures:
     drafts: int
     """All drafts that were begun."""
     broken: int
-    """Rewrites that broke, for which the drafts before them stand."""
+    """Rewrites that broke, so that the draft before them was kept."""
     extra_seconds: float | None
-    """Mean of an answer: what came after the first draft, hidden calls included. None of no answers."""
+    """Mean time of an answer after its first draft, hidden calls included. None without answers."""
     times_seconds: float | None
-    """All time over the time of the first drafts."""
+    """Total time divided by the time of the first drafts."""
     extra_tokens: float | None
-    """Mean of an answer, read and written; None where a server gave no counts."""
+    """Mean tokens of an answer after its first draft; None if a server gave no counts."""
     times_tokens: float | None
-    """All tokens over those of the first drafts."""
+    """Total tokens divided by those of the first drafts."""
 
 
 def figures_of(policy: str, answers: Sequence[Answer]) -> PolicyFigures:
-    """The figures of one policy's answers."""
+    """Return the figures of one policy's answers."""
     whole = [answer for answer in answers if answer.status == COMPLETE]
-    pairs = [pair for answer in whole if (pair := _scored(answer)) is not None]
+    pairs = [pair for answer in whole if (pair := _scored_pair(answer)) is not None]
     scores = {
         measure: [(_score(first, measure), _score(kept, measure)) for first, kept in pairs] for measure in MEASURES
     }
     extra_seconds, times_seconds = _cost(
-        [(cost_of(one.drafts[:1]).seconds, cost_of(one.drafts).seconds) for one in whole]
+        [(total_cost(one.drafts[:1]).seconds, total_cost(one.drafts).seconds) for one in whole]
     )
     extra_tokens, times_tokens = _cost([(_tokens(one.drafts[:1]), _tokens(one.drafts)) for one in whole])
     return PolicyFigures(
@@ -66,10 +66,10 @@ def figures_of(policy: str, answers: Sequence[Answer]) -> PolicyFigures:
         failed=sum(answer.error is not None for answer in answers),
         missing=sum(answer.kept is None and answer.error is None for answer in answers),
         unscored=len(whole) - len(pairs),
-        first={measure: mean([first for first, _ in values]) for measure, values in scores.items()},
-        kept={measure: mean([kept for _, kept in values]) for measure, values in scores.items()},
-        gain={measure: mean([kept - first for first, kept in values]) for measure, values in scores.items()},
-        improved=share_of(sum(kept > first for first, kept in scores[EMPATHY]), len(pairs)),
+        first={measure: mean_estimate([first for first, _ in values]) for measure, values in scores.items()},
+        kept={measure: mean_estimate([kept for _, kept in values]) for measure, values in scores.items()},
+        gain={measure: mean_estimate([kept - first for first, kept in values]) for measure, values in scores.items()},
+        improved=wilson_share(sum(kept > first for first, kept in scores[EMPATHY]), len(pairs)),
         drafts=sum(len(answer.drafts) for answer in whole),
         broken=sum(draft.status is DraftStatus.BROKEN for answer in whole for draft in answer.drafts),
         extra_seconds=extra_seconds,
@@ -79,22 +79,23 @@ def figures_of(policy: str, answers: Sequence[Answer]) -> PolicyFigures:
     )
 
 
-def policy_grids(found: Sequence[PolicyFigures]) -> list[Grid]:
-    """The tables that people read."""
+def policy_tables(found: Sequence[PolicyFigures]) -> list[ReportTable]:
+    """Return the tables of the report."""
     scores = [Line(one.policy, _score_cells(one)) for one in found]
     costs = [Line(one.policy, _cost_cells(one)) for one in found]
     parts = [
-        Line(one.policy, {name.capitalize(): shown(one.gain[name], signed=True) for name in MEASURES}) for one in found
+        Line(one.policy, {name.capitalize(): format_estimate(one.gain[name], signed=True) for name in MEASURES})
+        for one in found
     ]
     return [
-        Grid("Empathy of the first draft and of the one that was kept (mean of 1 to 3, 95%)", tuple(scores)),
-        Grid("Gain by component (kept minus first, 95%)", tuple(parts)),
-        Grid("What writing again cost, for each answer", tuple(costs)),
+        ReportTable("Empathy of the first draft and of the one that was kept (mean of 1 to 3, 95%)", tuple(scores)),
+        ReportTable("Gain by component (kept minus first, 95%)", tuple(parts)),
+        ReportTable("What writing again cost, for each answer", tuple(costs)),
     ]
 
 
 def policies_csv(found: Iterable[PolicyFigures]) -> str:
-    """One row a figure, with the columns COLUMNS; an empty cell is what is not known."""
+    """Return a CSV with one row a figure and the columns POLICY_COLUMNS; unknown values are empty cells."""
     rows: list[Sequence[str | float | None]] = []
     for one in found:
         for part, by_measure in (("first", one.first), ("kept", one.kept), ("gain", one.gain)):
@@ -106,11 +107,11 @@ def policies_csv(found: Iterable[PolicyFigures]) -> str:
             rows.append((one.policy, name, str(one.answers), getattr(one, name), None, None))
         for name in ("answers", "failed", "missing", "unscored", "drafts", "broken"):
             rows.append((one.policy, name, None, str(getattr(one, name)), None, None))
-    return csv_text(COLUMNS, rows)
+    return csv_text(POLICY_COLUMNS, rows)
 
 
-def _scored(answer: Answer) -> tuple[DraftRecord, DraftRecord] | None:
-    """The first and the kept draft, if both have a score."""
+def _scored_pair(answer: Answer) -> tuple[DraftRecord, DraftRecord] | None:
+    """Return the first and the kept draft if both have a score, else None."""
     first, kept = answer.drafts[0], answer.kept
     if kept is None or answer.score is None or first.score is None or first.score.empathy is None:
         return None
@@ -125,11 +126,11 @@ def _score(draft: DraftRecord, measure: str) -> float:
 def _tokens(drafts: Sequence[DraftRecord]) -> float | None:
     # A rewrite that broke has no counts, and would leave the whole answer without.
     counted = [draft for draft in drafts if draft.status is DraftStatus.COMPLETE]
-    return cost_of(counted).tokens
+    return total_cost(counted).tokens
 
 
 def _cost(pairs: Sequence[tuple[float | None, float | None]]) -> tuple[float | None, float | None]:
-    """What was added to the first, in the mean and as a ratio of the sums."""
+    """Return the mean of what was added to the first drafts, and the ratio of the sums."""
     known = [(first, every) for first, every in pairs if first is not None and every is not None]
     if not known:
         return None, None
@@ -142,9 +143,9 @@ def _score_cells(one: PolicyFigures) -> dict[str, str]:
     improved = "none" if share.share is None else f"{share.share:.0%} [{share.low:.0%}, {share.high:.0%}]"
     return {
         "questions": str(one.first[EMPATHY].n),
-        "first draft": shown(one.first[EMPATHY]),
-        "kept": shown(one.kept[EMPATHY]),
-        "gain": shown(one.gain[EMPATHY], signed=True),
+        "first draft": format_estimate(one.first[EMPATHY]),
+        "kept": format_estimate(one.kept[EMPATHY]),
+        "gain": format_estimate(one.gain[EMPATHY], signed=True),
         "improved": improved,
     }
 

@@ -1,4 +1,4 @@
-"""A file of questions: a CSV with a column of them, or a text file with one a line."""
+"""Read a file of questions: a CSV with a column of them, or a text file with one a line."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -20,26 +20,26 @@ class Question:
     """One question that may be sent to a model."""
 
     id: int
-    """The line where it begins, counted from 1: the same whichever other lines are left out."""
+    """Number of the line where it begins, from 1: the same whichever other lines are left out."""
     text: str
 
 
 @dataclass(slots=True)
 class Questions:
-    """What a file gave."""
+    """The questions of a file, and what was left out."""
 
     questions: list[Question] = field(default_factory=list)
     faults: list[str] = field(default_factory=list)
-    """Of each line that is left out, what is wrong with it."""
+    """What is wrong with each line that is left out."""
     crises: int = 0
-    """Questions with suicidal or self-harm meaning: they never reach a model."""
+    """Number of questions with suicidal or self-harm meaning: they never reach a model."""
 
 
 def read_questions(path: Path, longest: int) -> Questions:
-    """The questions of a file, each once, at most `longest` characters long.
+    """Read the questions of a file, each once, at most `longest` characters long.
 
-    A name that ends in .txt means one question a line; any other a CSV with a column question, message or Context,
-    whose other columns are not read. Raises QuestionsError, or ScorerError for a file that is no CSV.
+    A .txt file has one question a line; any other is a CSV with a column question, message or Context, whose other
+    columns are not read. Raises QuestionsError, or ScorerError if the file is not a CSV.
     """
     raw = read_file(path)
     found = Questions()

@@ -1,4 +1,4 @@
-"""The founding study's Figure 2 for a comparison: one radar a source, over the three components and Empathy."""
+"""Radar charts of a comparison, like the founding study's Figure 2: one a source, over the components and Empathy."""
 
 from collections.abc import Mapping
 from math import ceil, pi
@@ -13,19 +13,20 @@ MISSING = (
     'The radars need matplotlib: pip install "heard[charts]" (from a checkout: pip install -e ".[charts]"), and run '
     "the same command again. Everything else is written."
 )
-MOST_IN_A_ROW = 4
+RADARS_PER_ROW = 4
 SIZE = 3.0
-"""Inches of one radar."""
+"""Size of one radar in inches."""
 
 
 class ChartsMissing(UserError):
-    """The library that draws is not installed; `str()` says how to get it."""
+    """Matplotlib is not installed; `str()` says how to install it."""
 
 
 def draw(means: Mapping[str, Mapping[str, float]], folder: Path) -> list[Path]:
-    """Write FILES. `means` holds for each source its mean of each measure, 1..3; a source without any is left out.
+    """Write FILES and return their paths. `means` maps a source to its mean of each measure, 1..3; a source without any
+    is left out.
 
-    Raises ChartsMissing, and OSError where the folder cannot be written to.
+    Raises ChartsMissing, and OSError if the folder cannot be written to.
     """
     try:
         import matplotlib as mpl
@@ -33,15 +34,15 @@ def draw(means: Mapping[str, Mapping[str, float]], folder: Path) -> list[Path]:
         from matplotlib.projections.polar import PolarAxes
     except ImportError:
         raise ChartsMissing(MISSING) from None
-    shown = {source: scores for source, scores in means.items() if scores}
-    wide = max(1, min(MOST_IN_A_ROW, len(shown)))
-    high = max(1, ceil(len(shown) / wide))
+    scored = {source: scores for source, scores in means.items() if scores}
+    columns = max(1, min(RADARS_PER_ROW, len(scored)))
+    rows = max(1, ceil(len(scored) / columns))
     angles = [2 * pi * place / len(MEASURES) for place in range(len(MEASURES))]
     # The same figures give the same file, to the byte; words in it stay words.
     with mpl.rc_context({"svg.hashsalt": "heard", "svg.fonttype": "none"}):
-        figure = Figure(figsize=(SIZE * wide, (SIZE + 0.3) * high), layout="constrained")
-        for number, (source, scores) in enumerate(shown.items(), 1):
-            axes = figure.add_subplot(high, wide, number, projection="polar")
+        figure = Figure(figsize=(SIZE * columns, (SIZE + 0.3) * rows), layout="constrained")
+        for number, (source, scores) in enumerate(scored.items(), 1):
+            axes = figure.add_subplot(rows, columns, number, projection="polar")
             assert isinstance(axes, PolarAxes)
             values = [scores[measure] for measure in MEASURES]
             axes.plot([*angles, angles[0]], [*values, values[0]], color="#0f766e", linewidth=1.5)

@@ -5,86 +5,95 @@ import io
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from heard.chat_app.comparing.answers import EMPATHY, MEASURES, Answer, Source, cost_of, middle, score_of, sources
-from heard.chat_app.comparing.figures import PLAIN, Difference, Estimate, mean
-from heard.chat_app.export.flag_table import cell
+from heard.chat_app.comparing.answers import (
+    EMPATHY,
+    MEASURES,
+    Answer,
+    Source,
+    by_source,
+    median_or_none,
+    score_of,
+    total_cost,
+)
+from heard.chat_app.comparing.figures import BASELINE, Difference, Estimate, mean_estimate
+from heard.chat_app.export.flag_table import csv_cell
 from heard.scorer.tables import Line, markdown
 
-RESULTS = (
+RESULT_COLUMNS = (
     "question_id", "question", "model", "persona", "strategy", "text", *MEASURES, "prompt_tokens", "completion_tokens",
     "first_token_seconds", "seconds", "status", "error", "prompt_sha256", "cut",
 )  # fmt: skip
-SUMMARY = ("part", "model", "persona", "strategy", "measure", "n", "value", "low", "high", "p", "p_holm")
+SUMMARY_COLUMNS = ("part", "model", "persona", "strategy", "measure", "n", "value", "low", "high", "p", "p_holm")
 MEANS = "Scores of each source (mean of 1 to 3, with intervals of 95%)"
-AGAINST = f"Each strategy against {PLAIN}, on the same questions (difference, with intervals of 95%; p of Empathy)"
+AGAINST = f"Each strategy against {BASELINE}, on the same questions (difference, with intervals of 95%; p of Empathy)"
 COSTS = "What they cost"
 
 
 @dataclass(frozen=True, slots=True)
-class Grid:
-    """One table."""
+class ReportTable:
+    """A table with a title."""
 
     title: str
     lines: tuple[Line, ...]
 
     def markdown(self) -> str:
-        """With its title as a heading."""
+        """Return the table as Markdown, with its title as a heading."""
         return f"## {self.title}\n\n{markdown(self.lines)}\n"
 
 
 def results_csv(answers: Iterable[Answer]) -> str:
-    """One row an answer, with the columns RESULTS; empty cells for what is not there. Scores 1..3, times in seconds."""
-    return csv_text(RESULTS, [_result(answer) for answer in answers])
+    """Return a CSV with one row an answer and the columns RESULT_COLUMNS. Scores on 1..3, times in seconds."""
+    return csv_text(RESULT_COLUMNS, [_result(answer) for answer in answers])
 
 
 def summary_csv(answers: Sequence[Answer], found: Sequence[Difference]) -> str:
-    """One row a figure, with the columns SUMMARY.
+    """Return a CSV with one row a figure and the columns SUMMARY_COLUMNS.
 
     `part` is "score" (a mean), "against plain" (a difference, with p), "cost" (sums and a median), or "answers"
-    (counts by how they ended).
+    (counts by status).
     """
     rows: list[Sequence[str | float | None]] = []
-    for source, own in sources(answers):
+    for source, group in by_source(answers):
         for measure in MEASURES:
-            one = _mean(own, measure)
+            one = _mean(group, measure)
             rows.append(("score", *source, measure, str(one.n), one.value, one.low, one.high, None, None))
-        for name, value in _costs(own).items():
-            rows.append(("cost", *source, name, str(len(_whole(own))), value, None, None, None, None))
-        for name, count in _counts(own).items():
-            rows.append(("answers", *source, name, str(len(own)), str(count), None, None, None, None))
-    for two in found:
-        source = (two.model, two.persona, two.strategy)
-        by = two.by
-        rows.append(("against plain", *source, two.measure, str(by.n), by.value, by.low, by.high, two.p, two.p_holm))
-    return csv_text(SUMMARY, rows)
+        for name, value in _costs(group).items():
+            rows.append(("cost", *source, name, str(len(_answered(group))), value, None, None, None, None))
+        for name, count in _counts(group).items():
+            rows.append(("answers", *source, name, str(len(group)), str(count), None, None, None, None))
+    for pair in found:
+        source, estimate = (pair.model, pair.persona, pair.strategy), pair.estimate
+        ends = (estimate.value, estimate.low, estimate.high)
+        rows.append(("against plain", *source, pair.measure, str(estimate.n), *ends, pair.p, pair.p_holm))
+    return csv_text(SUMMARY_COLUMNS, rows)
 
 
-def grids(answers: Sequence[Answer], found: Sequence[Difference]) -> list[Grid]:
-    """The tables that people read."""
-    by_source = list(sources(answers))
-    names = _Names([source for source, _ in by_source])
+def report_tables(answers: Sequence[Answer], found: Sequence[Difference]) -> list[ReportTable]:
+    """Return the tables of the report."""
+    grouped = list(by_source(answers))
+    names = _SourceNames([source for source, _ in grouped])
     means = [
-        Line(names.of(source), {measure.capitalize(): shown(_mean(own, measure)) for measure in MEASURES})
-        for source, own in by_source
+        Line(names.of(source), {measure.capitalize(): format_estimate(_mean(group, measure)) for measure in MEASURES})
+        for source, group in grouped
     ]
-    costs = [Line(names.of(source), _cost_cells(own)) for source, own in by_source]
-    made = [Grid(MEANS + names.shared, tuple(means))]
+    costs = [Line(names.of(source), _cost_cells(group)) for source, group in grouped]
+    tables = [ReportTable(MEANS + names.shared, tuple(means))]
     if found:
-        made.append(Grid(AGAINST + names.shared, tuple(_against(found, names))))
-    return [*made, Grid(COSTS + names.shared, tuple(costs))]
+        tables.append(ReportTable(AGAINST + names.shared, tuple(_comparison_lines(found, names))))
+    return [*tables, ReportTable(COSTS + names.shared, tuple(costs))]
 
 
 def radar_means(answers: Sequence[Answer]) -> dict[str, dict[str, float]]:
-    """The mean of each measure by source; an empty mapping for a source that has none."""
+    """Return the mean of each measure by source; an empty dict for a source without scores."""
     means: dict[str, dict[str, float]] = {}
-    for source, own in sources(answers):
-        found = {measure: _mean(own, measure).value for measure in MEASURES}
+    for source, group in by_source(answers):
+        found = {measure: _mean(group, measure).value for measure in MEASURES}
         means[" / ".join(source)] = {name: value for name, value in found.items() if value is not None}
     return means
 
 
-def shown(one: Estimate, *, signed: bool = False) -> str:
-    """`1.82 [1.70, 1.95]`."""
+def format_estimate(one: Estimate, *, signed: bool = False) -> str:
+    """Return an estimate as text, such as `1.82 [1.70, 1.95]`."""
     if one.value is None:
         return "none"
     sign = "+" if signed else ""
@@ -92,60 +101,62 @@ def shown(one: Estimate, *, signed: bool = False) -> str:
     return f"{one.value:{sign}.2f}{ends}"
 
 
-class _Names:
-    """What sources are called in a narrow table: by what they differ in, and always by the strategy."""
+class _SourceNames:
+    """Short names of sources for a narrow table: the parts in which they differ, and always the strategy."""
 
     def __init__(self, all_of_them: Sequence[Source]) -> None:
         by_part = [list(dict.fromkeys(parts)) for parts in zip(*all_of_them, strict=True)]
-        self._told = [len(parts) > 1 for parts in by_part[:-1]] + [True]
+        self._varies = [len(parts) > 1 for parts in by_part[:-1]] + [True]
         kinds = ("model", "persona", "strategy")
-        same = [f"{kind} {parts[0]}" for kind, parts, told in zip(kinds, by_part, self._told, strict=True) if not told]
+        same = [
+            f"{kind} {parts[0]}" for kind, parts, varies in zip(kinds, by_part, self._varies, strict=True) if not varies
+        ]
         self.shared = f"; {', '.join(same)}" if same else ""
-        """The end of a table's title: what all sources have in common."""
+        """The end of a table's title: the parts that all sources share."""
 
     def of(self, source: Source) -> str:
-        """The name of one."""
-        return " / ".join(part for part, told in zip(source, self._told, strict=True) if told)
+        """Return the short name of a source."""
+        return " / ".join(part for part, varies in zip(source, self._varies, strict=True) if varies)
 
 
-def _mean(own: Iterable[Answer], measure: str) -> Estimate:
-    return mean([value for answer in own if (value := score_of(answer, measure)) is not None])
+def _mean(group: Iterable[Answer], measure: str) -> Estimate:
+    return mean_estimate([value for answer in group if (value := score_of(answer, measure)) is not None])
 
 
-def _whole(own: Iterable[Answer]) -> list[Answer]:
-    return [answer for answer in own if answer.kept is not None]
+def _answered(group: Iterable[Answer]) -> list[Answer]:
+    return [answer for answer in group if answer.kept is not None]
 
 
-def _costs(own: Sequence[Answer]) -> Mapping[str, float | None]:
-    costs = [cost_of(answer.drafts) for answer in _whole(own)]
+def _costs(group: Sequence[Answer]) -> Mapping[str, float | None]:
+    costs = [total_cost(answer.drafts) for answer in _answered(group)]
     read = [cost.prompt_tokens for cost in costs if cost.prompt_tokens is not None]
     written = [cost.completion_tokens for cost in costs if cost.completion_tokens is not None]
     return {
         "prompt_tokens": float(sum(read)) if read else None,
         "completion_tokens": float(sum(written)) if written else None,
-        "median_seconds": middle(cost.seconds for cost in costs),
+        "median_seconds": median_or_none(cost.seconds for cost in costs),
     }
 
 
-def _counts(own: Sequence[Answer]) -> Mapping[str, int]:
-    whole = _whole(own)
-    scored = sum(answer.score is not None for answer in own)
-    kinds = sorted({answer.error for answer in own if answer.error})
+def _counts(group: Sequence[Answer]) -> Mapping[str, int]:
+    answered = _answered(group)
+    scored = sum(answer.score is not None for answer in group)
+    kinds = sorted({answer.error for answer in group if answer.error})
     return {
         "scored": scored,
-        "not_scored": len(whole) - scored,
-        "cut": sum(answer.kept is not None and answer.kept.cut for answer in own),
-        **{f"failed_{kind}": sum(answer.error == kind for answer in own) for kind in kinds},
-        "missing": sum(answer.kept is None and answer.error is None for answer in own),
+        "not_scored": len(answered) - scored,
+        "cut": sum(answer.kept is not None and answer.kept.cut for answer in group),
+        **{f"failed_{kind}": sum(answer.error == kind for answer in group) for kind in kinds},
+        "missing": sum(answer.kept is None and answer.error is None for answer in group),
     }
 
 
-def _cost_cells(own: Sequence[Answer]) -> dict[str, str]:
-    costs, counts = _costs(own), _counts(own)
+def _cost_cells(group: Sequence[Answer]) -> dict[str, str]:
+    costs, counts = _costs(group), _counts(group)
     failed = [f"{count} {name.removeprefix('failed_')}" for name, count in counts.items() if name.startswith("failed_")]
     read, written, seconds = (costs[name] for name in ("prompt_tokens", "completion_tokens", "median_seconds"))
     return {
-        "answers": f"{len(_whole(own))} of {len(own)}",
+        "answers": f"{len(_answered(group))} of {len(group)}",
         "tokens read": "none" if read is None else f"{read:,.0f}",
         "tokens written": "none" if written is None else f"{written:,.0f}",
         "median seconds": "none" if seconds is None else f"{seconds:.2f}",
@@ -155,16 +166,18 @@ def _cost_cells(own: Sequence[Answer]) -> dict[str, str]:
     }
 
 
-def _against(found: Sequence[Difference], names: _Names) -> list[Line]:
-    by_source: dict[Source, dict[str, Difference]] = {}
+def _comparison_lines(found: Sequence[Difference], names: _SourceNames) -> list[Line]:
+    grouped: dict[Source, dict[str, Difference]] = {}
     for one in found:
-        by_source.setdefault((one.model, one.persona, one.strategy), {})[one.measure] = one
+        grouped.setdefault((one.model, one.persona, one.strategy), {})[one.measure] = one
     lines = []
-    for source, by_measure in by_source.items():
+    for source, by_measure in grouped.items():
         empathy = by_measure[EMPATHY]
-        cells = {measure.capitalize(): shown(by_measure[measure].by, signed=True) for measure in MEASURES}
+        cells = {
+            measure.capitalize(): format_estimate(by_measure[measure].estimate, signed=True) for measure in MEASURES
+        }
         p = {"p": _p(empathy.p), "Holm": _p(empathy.p_holm)}
-        lines.append(Line(names.of(source), {"pairs": str(empathy.by.n), **cells, **p}))
+        lines.append(Line(names.of(source), {"pairs": str(empathy.estimate.n), **cells, **p}))
     return lines
 
 
@@ -182,7 +195,7 @@ def _result(answer: Answer) -> Sequence[str | float | None]:
             question, answer.question, model, persona, strategy, "", *scores, *empty, answer.status, answer.error,
             None, None,
         )  # fmt: skip
-    cost = cost_of(answer.drafts)
+    cost = total_cost(answer.drafts)
     return (
         question, answer.question, model, persona, strategy, kept.text, *scores, _count(cost.prompt_tokens),
         _count(cost.completion_tokens), kept.first_token_seconds, cost.seconds, answer.status, answer.error,
@@ -195,9 +208,9 @@ def _count(value: int | None) -> str | None:
 
 
 def csv_text(columns: Sequence[str], rows: Iterable[Sequence[str | float | None]]) -> str:
-    """A CSV that a spreadsheet may open: every cell in quotes, None an empty one, floats with four places."""
+    """Return a CSV that is safe in a spreadsheet: cells in quotes, None as an empty one, floats with four places."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n", quoting=csv.QUOTE_ALL)  # a lone "\r" would else end a row
     writer.writerow(columns)
-    writer.writerows([cell(value) for value in row] for row in rows)
+    writer.writerows([csv_cell(value) for value in row] for row in rows)
     return out.getvalue()

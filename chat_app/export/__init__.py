@@ -1,1 +1,1 @@
-"""A study's data as CSV and Parquet files with their codebook and manifest."""
+"""Export a study's data as CSV and Parquet files, with a codebook and a manifest."""

@@ -1,4 +1,4 @@
-"""Cells of an export as Arrow arrays: types, times, and texts that a spreadsheet must not run."""
+"""Columns of an export as Arrow arrays: types, times, and texts that a spreadsheet would run as formulas."""
 
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from heard.chat_app.export.columns import Column, Kind
-from heard.chat_app.export.flag_table import FORMULA
+from heard.chat_app.export.flag_table import FORMULA_STARTS
 
 Columns = dict[str, pa.Array]
 
@@ -22,7 +22,7 @@ TYPES = {
     Kind.TIME: pa.timestamp("us", "UTC"),
 }
 
-DANGEROUS = rf"^(?:[\s\v\p{{Z}}\p{{C}}]*[{re.escape(FORMULA)}]|['\t\r\n])"
+FORMULA_PATTERN = rf"^(?:[\s\v\p{{Z}}\p{{C}}]*[{re.escape(FORMULA_STARTS)}]|['\t\r\n])"
 """RE2: what makes a spreadsheet take a text for a formula, also after white space or what cannot be seen; and "'",
 which is doubled so that taking one away always gives the text back."""
 
@@ -60,8 +60,9 @@ def csv_times(columns: Columns) -> Columns:
     }
 
 
-def cells(values: Sequence[Any] | pa.Array, kind: Kind) -> pa.Array:
-    """Values of one column, None for none. Times are aware datetimes, or SQLite's texts in UTC; an array stays."""
+def arrow_array(values: Sequence[Any] | pa.Array, kind: Kind) -> pa.Array:
+    """Return the values of a column as an array. Times are aware datetimes, or SQLite's texts in UTC; an array is
+    returned as it is."""
     kept = TYPES[kind]
     if isinstance(values, pa.Array):
         return values
@@ -70,39 +71,41 @@ def cells(values: Sequence[Any] | pa.Array, kind: Kind) -> pa.Array:
     return pa.array(values, kept)
 
 
-def defused(columns: Columns) -> Columns:
-    """Those text columns that hold a text which a spreadsheet could run, with "'" before each such text."""
+def escape_formulas(columns: Columns) -> Columns:
+    """Return the text columns with any text that a spreadsheet could run, with "'" before each such text."""
     safe = {}
     for name, column in columns.items():
         if not pa.types.is_string(column.type):
             continue
-        dangerous = pc.match_substring_regex(column, DANGEROUS)
+        dangerous = pc.match_substring_regex(column, FORMULA_PATTERN)
         if pc.any(dangerous).as_py():
             prefixed = pc.binary_join_element_wise(pa.scalar("'"), column, "")
             safe[name] = pc.if_else(dangerous, prefixed, column)
     return safe
 
 
-def chunk(columns: Columns, harmless: Collection[str] = ()) -> Chunk:
-    """A chunk with its dangerous texts defused; in the columns `harmless` there can be none."""
-    return Chunk(columns, defused({name: column for name, column in columns.items() if name not in harmless}))
+def make_chunk(columns: Columns, without_formulas: Collection[str] = ()) -> Chunk:
+    """Return a chunk with its formulas escaped; the columns `without_formulas` are known to have none."""
+    return Chunk(
+        columns, escape_formulas({name: column for name, column in columns.items() if name not in without_formulas})
+    )
 
 
-def picked(source: Chunk, rows: pa.Array) -> Chunk:
-    """Those rows for which `rows` is true."""
+def filter_rows(source: Chunk, rows: pa.Array) -> Chunk:
+    """Return the rows for which `rows` is true."""
     columns = {name: column.filter(rows) for name, column in source.columns.items()}
     return Chunk(columns, {name: column.filter(rows) for name, column in source.safe.items()})
 
 
-def taken(source: Chunk, rows: pa.Array, names: Mapping[str, str]) -> Chunk:
-    """Rows of `source` by their numbers, null for none; `names` are the columns wanted and their new names."""
+def take_rows(source: Chunk, rows: pa.Array, names: Mapping[str, str]) -> Chunk:
+    """Return rows of `source` by number, null for none; `names` maps the columns to be taken to their new names."""
     columns = {new: source.columns[old].take(rows) for old, new in names.items()}
     safe = {new: source.safe[old].take(rows) for old, new in names.items() if old in source.safe}
     return Chunk(columns, safe)
 
 
-def beside(*chunks: Chunk) -> Chunk:
-    """Chunks of equally many rows as one; of columns with the same name the last one counts."""
+def join_columns(*chunks: Chunk) -> Chunk:
+    """Return chunks with the same number of rows as one; of columns with the same name the last one counts."""
     columns: Columns = {}
     safe: Columns = {}
     for part in chunks:

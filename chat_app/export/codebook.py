@@ -4,7 +4,7 @@ import csv
 import io
 from collections.abc import Iterable
 
-from heard.chat_app.export.columns import TableOfExport
+from heard.chat_app.export.columns import ExportTable
 
 HEADINGS = ("table", "column", "type", "meaning", "values", "origin")
 
@@ -24,8 +24,8 @@ people may have named themselves or others.
 """
 
 
-def codebook_csv(tables: Iterable[TableOfExport]) -> str:
-    """One row for each column."""
+def codebook_csv(tables: Iterable[ExportTable]) -> str:
+    """Return the codebook as CSV, one row for each column."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n", quoting=csv.QUOTE_ALL)
     writer.writerow(HEADINGS)
@@ -36,8 +36,8 @@ def codebook_csv(tables: Iterable[TableOfExport]) -> str:
     return out.getvalue()
 
 
-def codebook_markdown(tables: Iterable[TableOfExport]) -> str:
-    """A section for each table with a line for each column."""
+def codebook_markdown(tables: Iterable[ExportTable]) -> str:
+    """Return the codebook as Markdown, a section for each table with a line for each column."""
     parts = [NOTES]
     for table in tables:
         lines = [f"\n## {table.name}\n", f"One row is {table.row}.\n"]

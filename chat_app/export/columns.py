@@ -1,5 +1,5 @@
-"""Every column of a research export: its meaning, its values, and where it comes from. Schema and codebook are made of
-this, so neither can know a column that the other does not.
+"""The columns of a research export: meaning, values and origin of each. Schema and codebook are both made from these,
+so they always agree.
 """
 
 from collections.abc import Iterable
@@ -10,7 +10,7 @@ from heard.db.study_records import LEAST_FROM, LETTERS
 
 
 class Kind(StrEnum):
-    """What a column holds, as the codebook calls it."""
+    """The type of a column, as the codebook names it."""
 
     TEXT = "text"
     JSON = "JSON text"
@@ -30,7 +30,7 @@ class Column:
     values: str = ""
     """Unit, range, or the values that occur."""
     origin: str = ""
-    """Table and column of heard's database, or how it is made from them."""
+    """Table and column of heard's database, or how it is derived from them."""
 
 
 FORMATTING = ("paragraphs", "headings", "bullets", "numbered", "bold", "links", "emoji")
@@ -327,33 +327,35 @@ CHANGES = (
 
 
 @dataclass(frozen=True, slots=True)
-class TableOfExport:
+class ExportTable:
     """One table: two files, `name`.csv and `name`.parquet."""
 
     name: str
     row: str
-    """What one row is."""
+    """Description of one row."""
     columns: tuple[Column, ...]
 
 
-def tables(*, external_ids: bool, full: bool) -> dict[str, TableOfExport]:
-    """The tables of an export by name. `full` repeats ballots, votes and answers on each row of the votes' tables."""
+def tables(*, external_ids: bool, full: bool) -> dict[str, ExportTable]:
+    """Return the tables of an export by name. `full` repeats ballots, votes and answers on each row of votes."""
     people = tuple(column for column in PEOPLE if external_ids or column is not _EXTERNAL)
     long, wide = (LONG_FULL, WIDE_FULL) if full else (LONG, WIDE)
     return {
         table.name: table
         for table in (
-            TableOfExport("studies", "one study", STUDIES),
-            TableOfExport("people", "one person in one study", people),
-            TableOfExport("items", "one message that was answered", ITEMS),
-            TableOfExport("answers", "one answer that could stand on a ballot", _filled(ANSWERS, "answer")),
-            TableOfExport("votes_long", "one answer on one ballot that has a vote", long),
-            TableOfExport("votes_wide", "one vote", wide),
-            TableOfExport("vote_changes", "one vote as it was before it was changed", _filled(CHANGES, "vote_change")),
-            TableOfExport("unvoted", "one ballot without a vote", UNVOTED),
+            ExportTable("studies", "one study", STUDIES),
+            ExportTable("people", "one person in one study", people),
+            ExportTable("items", "one message that was answered", ITEMS),
+            ExportTable("answers", "one answer that could stand on a ballot", _with_origins(ANSWERS, "answer")),
+            ExportTable("votes_long", "one answer on one ballot that has a vote", long),
+            ExportTable("votes_wide", "one vote", wide),
+            ExportTable(
+                "vote_changes", "one vote as it was before it was changed", _with_origins(CHANGES, "vote_change")
+            ),
+            ExportTable("unvoted", "one ballot without a vote", UNVOTED),
         )
     }
 
 
-def _filled(columns: tuple[Column, ...], table: str) -> tuple[Column, ...]:
+def _with_origins(columns: tuple[Column, ...], table: str) -> tuple[Column, ...]:
     return tuple(column if column.origin else replace(column, origin=f"{table}.{column.name}") for column in columns)

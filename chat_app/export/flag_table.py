@@ -13,23 +13,23 @@ COLUMNS = (
     "participant", "flagged_at", "status", *SCALES, "reply", "seeker", "note", "head_name", "head_sha256",
     "encoder_sha256",
 )  # fmt: skip
-FORMULA = "=+-@\uff1d\uff0b\uff0d\uff20"
-"""What makes a spreadsheet take a text for a formula, also in full width."""
+FORMULA_STARTS = "=+-@\uff1d\uff0b\uff0d\uff20"
+"""First characters of a text that a spreadsheet takes for a formula, also in full width."""
 
 
 def as_csv(flags: Iterable[FlagRecord]) -> str:
-    """UTF-8 CSV with a header. No score is an empty cell; numbers are on 1..3."""
+    """Return flags as CSV with a header. A missing score is an empty cell; scores are on 1..3."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n", quoting=csv.QUOTE_ALL)  # a lone "\r" would else end a row
     writer.writerow(COLUMNS)
     for flag in flags:
         row = _row(flag)
-        writer.writerow([cell(row[name]) for name in COLUMNS])
+        writer.writerow([csv_cell(row[name]) for name in COLUMNS])
     return out.getvalue()
 
 
 def as_json_lines(flags: Iterable[FlagRecord]) -> str:
-    """One JSON object a line, with the columns of the CSV and the texts as they were written."""
+    """Return flags as one JSON object a line, with the columns of the CSV and the texts unescaped."""
     return "".join(json.dumps(_row(flag)) + "\n" for flag in flags)
 
 
@@ -42,15 +42,15 @@ def _row(flag: FlagRecord) -> dict[str, Any]:
     return dict(zip(COLUMNS, values, strict=True))
 
 
-def cell(value: str | float | None) -> str:
-    """A cell of CSV as text; a float has four places. A text that a spreadsheet could run gets a "'" before it.
+def csv_cell(value: str | float | None) -> str:
+    """Return a value as a CSV cell; a float has four places. A text that a spreadsheet could run gets a "'" before it.
 
-    So does one that begins with "'" already: take one away, and every text is as it was written.
+    So does a text that begins with "'": without one leading "'" every text is as it was written.
     """
     if value is None:
         return ""
     if isinstance(value, float):
         return f"{value:.4f}"
     begins = value.lstrip()[:1]
-    dangerous = begins and (begins in FORMULA or value[0] in "\t\r\n'")
+    dangerous = begins and (begins in FORMULA_STARTS or value[0] in "\t\r\n'")
     return f"'{value}" if dangerous else value

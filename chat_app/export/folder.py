@@ -1,4 +1,4 @@
-"""A folder that appears whole or not at all: filled beside its place under a hidden name, then renamed."""
+"""Write a folder atomically: it is filled under a hidden name next to its place, then renamed."""
 
 import fcntl
 import json
@@ -13,7 +13,7 @@ from heard.errors import UserError
 
 MANIFEST = "manifest.json"
 FORMAT = "heard export"
-"""Value of "format" in a manifest, by which an earlier export is known."""
+"""Value of "format" in a manifest, which identifies an earlier export."""
 
 
 class ExportError(UserError):
@@ -21,16 +21,16 @@ class ExportError(UserError):
 
 
 @contextmanager
-def new_folder(out: Path, *, force: bool) -> Iterator[Path]:
-    """A folder to fill, which takes the place of `out` when the block ends well and is deleted when it does not.
+def atomic_folder(out: Path, *, force: bool) -> Iterator[Path]:
+    """Yield a folder to fill, which replaces `out` if the block succeeds and is deleted if it raises.
 
     `out` may be missing, empty or, with `force`, an earlier export with nothing else in it. Raises ExportError.
     """
     out = out.resolve()
-    check_place(out, force=force)
+    check_target(out, force=force)
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
-        _sweep(out)
+        _remove_leftovers(out)
         partial = Path(tempfile.mkdtemp(prefix=_prefix(out), dir=out.parent))
     except OSError as error:
         raise ExportError(f"Cannot write beside {out} ({error.strerror}). Choose another folder with --out.") from None
@@ -39,7 +39,7 @@ def new_folder(out: Path, *, force: bool) -> Iterator[Path]:
         fcntl.flock(lock, fcntl.LOCK_EX)
         try:
             yield partial
-            check_place(out, force=force)  # somebody may have put something there meanwhile
+            check_target(out, force=force)  # somebody may have put something there meanwhile
             _replace(out, partial)
         except OSError as error:
             raise ExportError(
@@ -51,8 +51,8 @@ def new_folder(out: Path, *, force: bool) -> Iterator[Path]:
         os.close(lock)
 
 
-def check_place(out: Path, *, force: bool) -> None:
-    """Raises ExportError when `out` holds something that an export must not replace."""
+def check_target(out: Path, *, force: bool) -> None:
+    """Raise ExportError if `out` holds anything that an export must not replace."""
     try:
         there = {path.name for path in out.iterdir()}
     except FileNotFoundError:
@@ -63,7 +63,7 @@ def check_place(out: Path, *, force: bool) -> None:
         raise ExportError(f"{out} cannot be read ({error.strerror}). Choose another folder with --out.") from None
     if not there:
         return
-    written = _written(out)
+    written = _exported_files(out)
     if written is None:
         raise ExportError(f"{out} is not empty and is no earlier export. Choose another folder with --out.")
     if others := sorted(there - written):
@@ -75,8 +75,8 @@ def check_place(out: Path, *, force: bool) -> None:
         raise ExportError(f"{out} holds an earlier export. Add --force to replace it, or choose another folder.")
 
 
-def _written(out: Path) -> set[str] | None:
-    """Names of the files of an earlier export with its manifest; None when `out` is no export."""
+def _exported_files(out: Path) -> set[str] | None:
+    """Return the file names of an earlier export, its manifest included; None if `out` is not an export."""
     try:
         manifest = json.loads((out / MANIFEST).read_text(encoding="utf-8"))
         if manifest["format"] != FORMAT:
@@ -103,8 +103,8 @@ def _prefix(out: Path) -> str:
     return f".{out.name}.partial-"
 
 
-def _sweep(out: Path) -> None:
-    """Delete what killed exports to the same place have left; one that still runs holds its lock."""
+def _remove_leftovers(out: Path) -> None:
+    """Delete what killed exports to the same place have left; one that is still running holds its lock."""
     for left in out.parent.glob(f"{_glob_safe(_prefix(out))}*"):
         if left.name.endswith(".old"):  # killed between two renames: this is the export that was there before
             if not out.exists():

@@ -1,7 +1,7 @@
-"""pyarrow without pandas, for a process that needs little memory.
+"""Use pyarrow without pandas, to save memory.
 
-Where pandas is installed, pyarrow imports it for the first array it makes, to know a data frame when it is given one.
-That takes 40 MB and half a second.
+If pandas is installed, pyarrow imports it for the first array it makes, to recognise data frames. That takes 40 MB and
+half a second.
 """
 
 import sys
@@ -11,17 +11,17 @@ from importlib.abc import MetaPathFinder
 from typing import Any
 
 
-class _Finder(MetaPathFinder):
+class _PandasBlocker(MetaPathFinder):
     def find_spec(self, name: str, *_: Any) -> None:
-        """There is no pandas; everything else is for the next finder."""
+        """Raise ModuleNotFoundError for pandas; leave everything else to the next finder."""
         if name == "pandas":
             raise ModuleNotFoundError("pandas is left out here", name=name)
 
 
 @contextmanager
-def no_pandas() -> Iterator[None]:
-    """Nothing in this block imports pandas. What pyarrow has not found it does not look for again in this process."""
-    finder = _Finder()
+def without_pandas() -> Iterator[None]:
+    """Block the import of pandas. If pyarrow does not find it in this block, it does not look again in this process."""
+    finder = _PandasBlocker()
     sys.meta_path.insert(0, finder)
     try:
         yield

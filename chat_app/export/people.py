@@ -1,7 +1,7 @@
-"""Short keys of people and ballots in an export.
+"""Pseudonymous keys of people and ballots in an export.
 
-A person is "p" and the row in the table people, a ballot that and its number for the person: unlike random ids they are
-quick to compare, compress well, and can be made anywhere without looking a million of them up.
+A person's key is "p" and the row in the table people, a ballot's is that and its number for the person. Unlike random
+ids they are quick to compare, compress well, and can be made without looking up a million of them.
 """
 
 from bisect import bisect_left
@@ -14,26 +14,26 @@ from heard.chat_app.export.folder import ExportError
 from heard.db.research_export import Batch
 
 DIGITS = 6
-"""Of a person's number, with zeros before it; a longer one is written whole."""
+"""Digits of a person's number, padded with zeros; a longer number is not cut."""
 
 
-class People:
-    """The people of an export. The only thing that grows with it: about 100 bytes for each person."""
+class ParticipantKeys:
+    """The keys of the people of an export. The only part of memory that grows: about 100 bytes for each person."""
 
     def __init__(self) -> None:
         self._ids: dict[str, list[str]] = {}
-        """By study, in the database's order, which is Python's: that of the code points."""
-        self._before: dict[str, int] = {}
-        """People of the studies before."""
+        """By study, in the order of the database, which is that of code points as in Python."""
+        self._first_numbers: dict[str, int] = {}
+        """By study, the number of people in the studies before it."""
         self._completed = bytearray(b"\0")
 
     def add(self, batch: Batch) -> None:
-        """The next rows of the table people."""
+        """Add the next rows of the table people."""
         for study, person, completed_at in zip(
             batch["study_id"], batch["participant_id"], batch["completed_at"], strict=True
         ):
             if study not in self._ids:
-                self._ids[study], self._before[study] = [], len(self._completed)
+                self._ids[study], self._first_numbers[study] = [], len(self._completed)
             self._ids[study].append(person)
             self._completed.append(completed_at is not None)
 
@@ -47,10 +47,10 @@ class People:
                 "A ballot belongs to somebody who takes no part in its study, so nothing was written. The database has "
                 "been changed by hand or by another program: restore a copy of it."
             )
-        return self._before[study] + place
+        return self._first_numbers[study] + place
 
-    def named(self, batch: Batch) -> Batch:
-        """The batch with `participant`, `completed`, and `ballot` where it has `ballot_number`. All may be null."""
+    def with_keys(self, batch: Batch) -> Batch:
+        """Return the batch with `participant`, `completed` and, beside a `ballot_number`, `ballot`; all may be null."""
         pairs = list(zip(batch["study_id"], batch["participant_id"], strict=True))
         found = {pair: self._number(*pair) for pair in set(pairs)}
         numbers = [found[pair] for pair in pairs]

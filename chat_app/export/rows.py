@@ -1,6 +1,6 @@
-"""From the database's rows to the export's: answers with their scores and earlier drafts; votes, long and wide.
+"""Convert rows of the database to rows of the export: answers with scores and earlier drafts; votes, long and wide.
 
-A survey's few answers stand on a million ballots. Each is read once, and its columns are taken from there.
+A survey's few answers are on a million ballots. Each is read once and cached.
 """
 
 import functools
@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from heard.chat_app.export.cells import Chunk, beside, cells, chunk, taken
-from heard.chat_app.export.columns import ANSWERS, FORMATTING, SCALES, Column, Kind, TableOfExport
+from heard.chat_app.export.cells import Chunk, arrow_array, join_columns, make_chunk, take_rows
+from heard.chat_app.export.columns import ANSWERS, FORMATTING, SCALES, Column, ExportTable, Kind
 from heard.db.research_export import Batch, ExportReader
 from heard.db.study_records import LETTERS
 
@@ -22,32 +22,32 @@ NAMES = {
     "item_id": "item",
     "conversation_id": "conversation",
 }
-"""Columns of the database that have another name here; "id" is the table's own."""
-MOST_ANSWERS = 50_000
-"""Answers kept for the next batch, before they are forgotten and read again."""
-NOT_TOLD = ("allow", "completion_code", "seed")
-"""Keys of a study's definition that stay here: people's ids, and what would let somebody foresee an order or pay."""
-OF_SLOT = {"votable": Kind.YES_NO, "not_votable_because": Kind.TEXT}
-"""What a slot says of its own."""
-OURS = ("ballot", "participant", "letter", "choice", "width_class", "most", "least")
-"""Texts of which heard has made every character: nothing to defuse in them."""
+"""Columns of the database with another name in the export; "id" gets the table's own."""
+CACHED_ANSWERS = 50_000
+"""Most cached answers; then the cache is cleared."""
+WITHHELD_KEYS = ("allow", "completion_code", "seed")
+"""Keys of a study's definition that are not exported: people's ids, and what lets others predict an order or pay."""
+SLOT_COLUMNS = {"votable": Kind.YES_NO, "not_votable_because": Kind.TEXT}
+"""The slot's own columns."""
+SAFE_COLUMNS = ("ballot", "participant", "letter", "choice", "width_class", "most", "least")
+"""Text columns that heard makes itself, so that they hold no formulas."""
 _LETTERS = pa.array(list(LETTERS))
 
 
-def plain_chunk(table: TableOfExport, batch: Batch, own_id: str = "id") -> Chunk:
-    """A table whose columns are the database's, under their names here."""
+def plain_chunk(table: ExportTable, batch: Batch, own_id: str = "id") -> Chunk:
+    """Return rows of a table whose columns are those of the database, under their export names."""
     named = {own_id if name == "id" else NAMES.get(name, name): values for name, values in batch.items()}
     if "completed_at" in named:
         named["completed"] = [value is not None for value in named["completed_at"]]
     for name in ("most", "least"):
         if name in named:
             named[name] = [None if place is None else LETTERS[place - 1] for place in named[name]]
-    return chunk({column.name: cells(named[column.name], column.kind) for column in table.columns})
+    return make_chunk({column.name: arrow_array(named[column.name], column.kind) for column in table.columns})
 
 
-def study_chunk(table: TableOfExport, batch: Batch, *, external_ids: bool) -> Chunk:
-    """Studies; what NOT_TOLD names is cut from their definitions."""
-    hidden = [key for key in NOT_TOLD if not (external_ids and key == "allow")]
+def study_chunk(table: ExportTable, batch: Batch, *, external_ids: bool) -> Chunk:
+    """Return rows of studies, with WITHHELD_KEYS removed from their definitions."""
+    hidden = [key for key in WITHHELD_KEYS if not (external_ids and key == "allow")]
     definitions = [
         json.dumps({key: value for key, value in json.loads(text).items() if key not in hidden}, ensure_ascii=False)
         for text in batch["definition"]
@@ -56,7 +56,7 @@ def study_chunk(table: TableOfExport, batch: Batch, *, external_ids: bool) -> Ch
 
 
 def answer_chunk(columns: Sequence[Column], batch: Batch) -> Chunk:
-    """Answers: formatting, hints at the maker and the earlier draft are taken out of their JSON."""
+    """Return rows of answers; formatting, leaks and the earlier draft are extracted from their JSON."""
     values: dict[str, Sequence[Any]] = {NAMES.get(name, name): column for name, column in batch.items()}
     values |= {"answer": batch["id"]}
     for scale in SCALES:
@@ -66,33 +66,33 @@ def answer_chunk(columns: Sequence[Column], batch: Batch) -> Chunk:
         values[name] = [count.get(name) for count in counts]
     values["leak"] = [";".join(map(str, json.loads(text))) or None for text in batch["leak"]]
     if any(column.name == "earlier_text" for column in columns):
-        drafts = [_earlier(*both) for both in zip(batch["improved"], batch["drafts"], strict=True)]
+        drafts = [_earlier_draft(*both) for both in zip(batch["improved"], batch["drafts"], strict=True)]
         values["earlier_text"] = [draft.get("text") for draft in drafts]
         for scale in SCALES:
             values[f"earlier_{scale}"] = [(draft.get("score") or {}).get(scale) for draft in drafts]
-    return chunk({column.name: cells(values[column.name], column.kind) for column in columns})
+    return make_chunk({column.name: arrow_array(values[column.name], column.kind) for column in columns})
 
 
-def _earlier(improved: bool, drafts: str) -> dict[str, Any]:
+def _earlier_draft(improved: bool, drafts: str) -> dict[str, Any]:
     found = json.loads(drafts) if improved else []
     return found[0] if found and isinstance(found[0], dict) else {}
 
 
-class Answers:
-    """Answers by id, read when they are first needed."""
+class AnswerCache:
+    """A cache of answers by id, read when they are first needed."""
 
-    def __init__(self, reader: ExportReader, names: Collection[str], most: int = MOST_ANSWERS) -> None:
+    def __init__(self, reader: ExportReader, names: Collection[str], most: int = CACHED_ANSWERS) -> None:
         self._reader = reader
         self._most = most
         self._columns = [column for column in ANSWERS if column.name in names]
         self._rows: dict[str, int] = {}
-        self._read = _read_by(self._columns)
+        self._read = _database_columns(self._columns)
         self._found: dict[str, list[pa.Array]] = {}
         self.chunk: Chunk
 
-    async def rows(self, wanted: Sequence[Sequence[str | None]]) -> list[pa.Array]:
-        """For each list of ids the rows of `self.chunk` where those answers are; null for None."""
-        flat = set(chain.from_iterable(wanted))
+    async def rows(self, ids: Sequence[Sequence[str | None]]) -> list[pa.Array]:
+        """Return for each list of ids the rows of those answers in `self.chunk`; null for None."""
+        flat = set(chain.from_iterable(ids))
         flat.discard(None)
         missing = sorted(answer for answer in flat if answer is not None and answer not in self._rows)
         if missing and self._rows and len(self._rows) + len(missing) > self._most:
@@ -104,102 +104,108 @@ class Answers:
             for name, column in answer_chunk(self._columns, batch).columns.items():
                 self._found.setdefault(name, []).append(column)
         if missing:
-            self.chunk = chunk({name: pa.concat_arrays(parts) for name, parts in self._found.items()})
+            self.chunk = make_chunk({name: pa.concat_arrays(parts) for name, parts in self._found.items()})
             self._found = {name: [column] for name, column in self.chunk.columns.items()}
         find = self._rows.get
         return [
-            pa.array([None if answer is None else find(answer) for answer in answers], pa.int32()) for answers in wanted
+            pa.array([None if answer is None else find(answer) for answer in answers], pa.int32()) for answers in ids
         ]
 
 
-def _read_by(columns: Sequence[Column]) -> list[str]:
-    """Columns of the database that these are made of."""
+def _database_columns(columns: Sequence[Column]) -> list[str]:
+    """Return the columns of the database from which these are made."""
     return ["id", "formatting", "leak", *(f"score_{scale}" for scale in SCALES), *(column.name for column in columns)]
 
 
-class Spread(NamedTuple):
-    """How the slots of `ballots` ballots become rows: by ballot, then by place."""
+class LongOrder(NamedTuple):
+    """The order of rows in the long format: by ballot, then by position."""
 
     order: pa.Array
-    """Numbers in the columns of A, then B, .. put one after the other."""
+    """Indexes into the columns of A, then B, and so on, concatenated."""
     ballot: pa.Array
     position: pa.Array
 
 
 @functools.lru_cache(maxsize=4)
-def spread(ballots: int) -> Spread:
-    """The order of rows in the long form, with five slots for each ballot."""
+def long_order(ballots: int) -> LongOrder:
+    """Return the order of rows in the long format for this number of ballots, with five slots each."""
     places = range(len(LETTERS))
     order = [place * ballots + ballot for ballot in range(ballots) for place in places]
     ballot = [ballot for ballot in range(ballots) for _ in places]
     position = [place + 1 for _ in range(ballots) for place in places]
-    return Spread(pa.array(order, pa.int32()), pa.array(ballot, pa.int32()), pa.array(position, pa.int64()))
+    return LongOrder(pa.array(order, pa.int32()), pa.array(ballot, pa.int32()), pa.array(position, pa.int64()))
 
 
 def ballot_columns(batch: Batch, columns: Sequence[Column]) -> Chunk:
-    """What a ballot and its vote say, without its slots. `most` and `least` are positions."""
+    """Return the columns of ballots and their votes, without the slots. `most` and `least` are positions."""
     named = {NAMES.get(name, name): values for name, values in batch.items()}
     kinds = {column.name: column.kind for column in columns} | {"most": Kind.WHOLE, "least": Kind.WHOLE}
-    return chunk({name: cells(values, kinds[name]) for name, values in named.items() if name in kinds}, OURS)
+    return make_chunk(
+        {name: arrow_array(values, kinds[name]) for name, values in named.items() if name in kinds}, SAFE_COLUMNS
+    )
 
 
 def slots_long(columns: Sequence[Column], slots: Batch, answers: Chunk, rows: Sequence[pa.Array]) -> Chunk:
-    """Five rows for each arrangement, those of A to E. `rows` says where in `answers` those of A, of B, .. are."""
+    """Return five rows for each arrangement, A to E. `rows` has the rows of `answers` for A, for B, and so on."""
     names = {column.name for column in columns}
-    kept = spread(len(rows[0]))
-    of_answers = taken(
+    kept = long_order(len(rows[0]))
+    of_answers = take_rows(
         answers, pc.take(pa.concat_arrays(rows), kept.order), {name: name for name in answers.columns if name in names}
     )
     places = {"position": kept.position, "letter": _LETTERS.take(pc.subtract(kept.position, 1))}
     own = {
-        name: pa.concat_arrays([cells(slots[f"{name}_{letter}"], kind) for letter in LETTERS]).take(kept.order)
-        for name, kind in OF_SLOT.items()
+        name: pa.concat_arrays([arrow_array(slots[f"{name}_{letter}"], kind) for letter in LETTERS]).take(kept.order)
+        for name, kind in SLOT_COLUMNS.items()
     }
-    return beside(of_answers, chunk(own), Chunk(places, {}))
+    return join_columns(of_answers, make_chunk(own), Chunk(places, {}))
 
 
 def slots_wide(columns: Sequence[Column], slots: Batch, answers: Chunk, rows: Sequence[pa.Array]) -> Chunk:
-    """One row for each arrangement, with columns for A to E."""
+    """Return one row for each arrangement, with columns for A to E."""
     names = {column.name for column in columns}
     sides = []
     for letter, where in zip(LETTERS, rows, strict=True):
         sides.append(
-            taken(answers, where, {name: f"{name}_{letter}" for name in answers.columns if f"{name}_{letter}" in names})
+            take_rows(
+                answers, where, {name: f"{name}_{letter}" for name in answers.columns if f"{name}_{letter}" in names}
+            )
         )
-        own = {f"{name}_{letter}": cells(slots[f"{name}_{letter}"], kind) for name, kind in OF_SLOT.items()}
-        sides.append(chunk(own))
-    return beside(*sides)
+        own = {f"{name}_{letter}": arrow_array(slots[f"{name}_{letter}"], kind) for name, kind in SLOT_COLUMNS.items()}
+        sides.append(make_chunk(own))
+    return join_columns(*sides)
 
 
-def long_chunk(table: TableOfExport, ballots: Chunk, arrangements: pa.Array, slots: Chunk) -> Chunk:
-    """One row for each slot of each ballot. `arrangements` are rows of what slots_long gave, in fives."""
-    kept = spread(ballots.rows)
+def long_chunk(table: ExportTable, ballots: Chunk, arrangements: pa.Array, slots: Chunk) -> Chunk:
+    """Return one row for each slot of each ballot. `arrangements` are rows in the result of `slots_long`, in fives."""
+    kept = long_order(ballots.rows)
     where = pc.add(pc.multiply(arrangements.take(kept.ballot), len(LETTERS)), pc.subtract(kept.position, 1))
     there = slots.columns["answer"].is_valid()
     if not pc.all(there).as_py():
         mask = there.take(where)
-        kept, where = Spread(*(part.filter(mask) for part in kept)), where.filter(mask)
+        kept, where = LongOrder(*(part.filter(mask) for part in kept)), where.filter(mask)
     names = [column.name for column in table.columns]
     repeated = {name: name for name in names if name in ballots.columns and name not in ("most", "least")}
     marks = {}
     for name in ("most", "least"):
         chosen = ballots.columns[name].take(kept.ballot)
         marks[name] = pc.fill_null(pc.equal(chosen, kept.position), False)
-    of_slots = taken(slots, where, {name: name for name in names if name in slots.columns})
-    return _ordered(beside(of_slots, taken(ballots, kept.ballot, repeated), Chunk(marks, {})), names)
+    of_slots = take_rows(slots, where, {name: name for name in names if name in slots.columns})
+    return _select_columns(join_columns(of_slots, take_rows(ballots, kept.ballot, repeated), Chunk(marks, {})), names)
 
 
-def wide_chunk(table: TableOfExport, ballots: Chunk, arrangements: pa.Array, slots: Chunk) -> Chunk:
-    """One row for each ballot. `arrangements` are rows of what slots_wide gave."""
+def wide_chunk(table: ExportTable, ballots: Chunk, arrangements: pa.Array, slots: Chunk) -> Chunk:
+    """Return one row for each ballot. `arrangements` are rows in the result of `slots_wide`."""
     names = [column.name for column in table.columns]
-    whole = beside(ballots, taken(slots, arrangements, {name: name for name in names if name in slots.columns}))
+    whole = join_columns(
+        ballots, take_rows(slots, arrangements, {name: name for name in names if name in slots.columns})
+    )
     if "most" in names:
-        whole = beside(whole, chunk(_chosen(whole)))
-    return _ordered(whole, names)
+        whole = join_columns(whole, make_chunk(_marked_columns(whole)))
+    return _select_columns(whole, names)
 
 
-def _chosen(whole: Chunk) -> dict[str, pa.Array]:
-    """Letters and sources of what was marked, and whether the attention item's right source was."""
+def _marked_columns(whole: Chunk) -> dict[str, pa.Array]:
+    """Return letters and sources of the marked answers, and whether the right source of an attention item was."""
     sources = [whole.columns[f"source_{letter}"] for letter in LETTERS]
     made = {}
     for name in ("most", "least"):
@@ -211,5 +217,5 @@ def _chosen(whole: Chunk) -> dict[str, pa.Array]:
     return made | {"attention_passed": pc.if_else(asked, passed, pa.scalar(None, pa.bool_()))}
 
 
-def _ordered(whole: Chunk, names: Sequence[str]) -> Chunk:
+def _select_columns(whole: Chunk, names: Sequence[str]) -> Chunk:
     return Chunk({name: whole.columns[name] for name in names}, {n: c for n, c in whole.safe.items() if n in names})

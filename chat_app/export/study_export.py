@@ -1,6 +1,6 @@
-"""A whole export: all tables of one study or of all, from one snapshot, with a codebook and a manifest.
+"""Write an export: all tables of one study or of all, from one snapshot, with a codebook and a manifest.
 
-Memory stays the same whatever the size: rows come in batches, and the next one is read while the last is written.
+Memory is constant whatever the size: rows come in batches, and the next one is read while the last is written.
 """
 
 import json
@@ -16,14 +16,14 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from heard.chat_app.export.cells import picked
+from heard.chat_app.export.cells import filter_rows
 from heard.chat_app.export.codebook import codebook_csv, codebook_markdown
 from heard.chat_app.export.columns import OF_BALLOT, tables
-from heard.chat_app.export.folder import FORMAT, MANIFEST, ExportError, new_folder
-from heard.chat_app.export.people import People
+from heard.chat_app.export.folder import FORMAT, MANIFEST, ExportError, atomic_folder
+from heard.chat_app.export.people import ParticipantKeys
 from heard.chat_app.export.rows import (
-    MOST_ANSWERS,
-    Answers,
+    CACHED_ANSWERS,
+    AnswerCache,
     answer_chunk,
     ballot_columns,
     long_chunk,
@@ -40,120 +40,124 @@ from heard.hints import nearest_name
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
-    """What to export."""
+class ExportOptions:
+    """Options of an export."""
 
     study: str | None
-    """One study's id, or None for all."""
+    """The id of one study, or None for all."""
     external_ids: bool = False
-    """Whether the recruiting platform's ids of people go with it."""
+    """Whether the recruiting platform's ids of people are included."""
     full: bool = False
     """Whether ballots, votes and answers with their texts are repeated on each row of the votes' tables."""
 
 
-Tell = Callable[[str, int, int], None]
-"""Told what is being written, how many rows of it are, and how many there will be."""
+ProgressCallback = Callable[[str, int, int], None]
+"""Called with what is being written, the number of rows written, and the number of all rows."""
 
 
-async def export_study(engine: Engine, wanted: Wanted, out: Path, *, force: bool, tell: Tell) -> dict[str, Any]:
-    """Write the folder `out` and give its manifest. Nothing is left behind by an export that fails or is cancelled.
+async def export_study(
+    engine: Engine, options: ExportOptions, out: Path, *, force: bool, progress: ProgressCallback
+) -> dict[str, Any]:
+    """Write the folder `out` and return its manifest. An export that fails or is cancelled leaves nothing behind.
 
-    Raises ExportError, or StoreError when the database does not answer.
+    Raises ExportError, or StoreError if the database fails.
     """
-    with new_folder(out, force=force) as folder:
-        async with export_reader(engine, wanted.study) as reader:
+    with atomic_folder(out, force=force) as folder:
+        async with export_reader(engine, options.study) as reader:
             studies = await reader.study_ids()
-            if wanted.study is not None and wanted.study not in studies:
-                raise ExportError(_unknown(wanted.study, studies))
-            writing = _Writing(reader, wanted, folder, tell)
+            if options.study is not None and options.study not in studies:
+                raise ExportError(_unknown(options.study, studies))
+            writing = _Export(reader, options, folder, progress)
             return await writing.run()
 
 
-class _Writing:
-    """One export while it is being written."""
+class _Export:
+    """An export that is being written."""
 
-    def __init__(self, reader: ExportReader, wanted: Wanted, folder: Path, tell: Tell) -> None:
-        self.reader, self.wanted, self.folder, self.tell = reader, wanted, folder, tell
-        self.tables = tables(external_ids=wanted.external_ids, full=wanted.full)
+    def __init__(self, reader: ExportReader, options: ExportOptions, folder: Path, progress: ProgressCallback) -> None:
+        self.reader, self.options, self.folder, self.progress = reader, options, folder, progress
+        self.tables = tables(external_ids=options.external_ids, full=options.full)
         self.rows: dict[str, int] = {}
         self.files: list[FileRecord] = []
         self.studies: dict[str, str] = {}
-        self.people = People()
+        self.people = ParticipantKeys()
         self.item_numbers: dict[str, int] = {}
 
     async def run(self) -> dict[str, Any]:
-        """Every table, then the codebook, then the manifest, which is the last file to be written."""
+        """Write every table, then the codebook, and the manifest last. Returns the manifest."""
         totals = await self.reader.totals()
         with ThreadPoolExecutor(4) as pool:
             await self._studies(pool)
             await self._people(pool)
             await self._items(pool)
-            with self._open(pool, "vote_changes") as (files,):
+            with self._open_tables(pool, "vote_changes") as (files,):
                 async for batch in self.reader.changes():
-                    files.write(plain_chunk(self.tables["vote_changes"], self.people.named(batch)))
+                    files.write(plain_chunk(self.tables["vote_changes"], self.people.with_keys(batch)))
             await self._answers(pool)
             await self._ballots(pool, sum(total.ballots for total in totals if total.consent == ALLOWED))
-        self._text("codebook.csv", codebook_csv(self.tables.values()))
-        self._text("codebook.md", codebook_markdown(self.tables.values()))
+        self._write_text("codebook.csv", codebook_csv(self.tables.values()))
+        self._write_text("codebook.md", codebook_markdown(self.tables.values()))
         manifest = self._manifest(totals, await self.reader.revision())
-        self._text(MANIFEST, json.dumps(manifest, ensure_ascii=False, indent=2) + "\n")
+        self._write_text(MANIFEST, json.dumps(manifest, ensure_ascii=False, indent=2) + "\n")
         return manifest
 
     async def _studies(self, pool: ThreadPoolExecutor) -> None:
-        with self._open(pool, "studies") as (files,):
+        with self._open_tables(pool, "studies") as (files,):
             async for batch in self.reader.studies():
                 self.studies |= dict(zip(batch["id"], batch["definition_sha256"], strict=True))
-                files.write(study_chunk(self.tables["studies"], batch, external_ids=self.wanted.external_ids))
+                files.write(study_chunk(self.tables["studies"], batch, external_ids=self.options.external_ids))
 
     async def _people(self, pool: ThreadPoolExecutor) -> None:
-        with self._open(pool, "people") as (files,):
+        with self._open_tables(pool, "people") as (files,):
             async for batch in self.reader.people():
                 self.people.add(batch)
-                files.write(plain_chunk(self.tables["people"], self.people.named(batch)))
+                files.write(plain_chunk(self.tables["people"], self.people.with_keys(batch)))
 
     async def _items(self, pool: ThreadPoolExecutor) -> None:
-        with self._open(pool, "items") as (files,):
+        with self._open_tables(pool, "items") as (files,):
             async for batch in self.reader.items():
                 of_survey = zip(batch["id"], batch["item_number"], strict=True)
                 self.item_numbers |= {item: number for item, number in of_survey if number is not None}
-                files.write(plain_chunk(self.tables["items"], self.people.named(batch), "item"))
+                files.write(plain_chunk(self.tables["items"], self.people.with_keys(batch), "item"))
 
     async def _answers(self, pool: ThreadPoolExecutor) -> None:
-        with self._open(pool, "answers") as (files,):
+        with self._open_tables(pool, "answers") as (files,):
             async for batch in self.reader.answers():
                 files.write(answer_chunk(self.tables["answers"].columns, batch))
 
     async def _ballots(self, pool: ThreadPoolExecutor, of: int) -> None:
-        """Ballots with a vote go into two tables, those without one into a third."""
+        """Write ballots with a vote to two tables, those without one to a third."""
         tables = [self.tables[name] for name in ("votes_long", "votes_wide", "unvoted")]
         columns = [column for table in tables for column in table.columns]
-        wanted = {column.name.rpartition("_")[0] for column in columns} | {column.name for column in columns}
-        full = self.wanted.full
-        answers = Answers(self.reader, wanted - OF_BALLOT, TEXTS * 10 if full else MOST_ANSWERS)
+        needed = {column.name.rpartition("_")[0] for column in columns} | {column.name for column in columns}
+        full = self.options.full
+        answers = AnswerCache(self.reader, needed - OF_BALLOT, TEXTS * 10 if full else CACHED_ANSWERS)
         done = 0
-        with self._open(pool, *(table.name for table in tables)) as (long, wide, unvoted):
+        with self._open_tables(pool, *(table.name for table in tables)) as (long, wide, unvoted):
             async for batch, arrangements in self.reader.ballots(messages=full):
                 slots = arrangements.columns
                 rows = await answers.rows([slots[f"answer_id_{letter}"] for letter in LETTERS])
                 in_long = slots_long(tables[0].columns, slots, answers.chunk, rows)
                 in_wide = slots_wide(columns, slots, answers.chunk, rows)
                 numbers = {"item_number": [self.item_numbers.get(item) for item in batch["item_id"]]}
-                ballots = ballot_columns(self.people.named(batch) | numbers, columns)
+                ballots = ballot_columns(self.people.with_keys(batch) | numbers, columns)
                 of_ballots = pa.array(arrangements.rows, pa.int32())
                 voted = ballots.columns["choice"].is_valid()
                 if not pc.all(voted).as_py():
                     others = pc.invert(voted)
-                    unvoted.write(wide_chunk(tables[2], picked(ballots, others), of_ballots.filter(others), in_wide))
-                    ballots, of_ballots = picked(ballots, voted), of_ballots.filter(voted)
+                    unvoted.write(
+                        wide_chunk(tables[2], filter_rows(ballots, others), of_ballots.filter(others), in_wide)
+                    )
+                    ballots, of_ballots = filter_rows(ballots, voted), of_ballots.filter(voted)
                 if ballots.rows:
                     long.write(long_chunk(tables[0], ballots, of_ballots, in_long))
                     wide.write(wide_chunk(tables[1], ballots, of_ballots, in_wide))
                 done += len(batch["ballot_id"])
-                self.tell("ballots", done, of)
+                self.progress("ballots", done, of)
 
     @contextmanager
-    def _open(self, pool: ThreadPoolExecutor, *names: str) -> Iterator[list[TableFiles]]:
-        """The files of these tables, ended well and recorded, or let go."""
+    def _open_tables(self, pool: ThreadPoolExecutor, *names: str) -> Iterator[list[TableFiles]]:
+        """Yield the files of these tables; they are closed and recorded if the block succeeds, else abandoned."""
         with ExitStack() as stack:
             files = [TableFiles(self.folder, name, self.tables[name].columns, pool) for name in names]
             for file in files:
@@ -163,7 +167,7 @@ class _Writing:
                 self.files += file.close()
                 self.rows[name] = file.rows
 
-    def _text(self, name: str, body: str) -> None:
+    def _write_text(self, name: str, body: str) -> None:
         file = HashedFile(self.folder / name)
         try:
             file.write(body.encode("utf-8"))
@@ -192,10 +196,10 @@ class _Writing:
             "database_revision": revision,
             "exported_at": datetime.now(UTC).isoformat(timespec="seconds"),
             "filters": {
-                "study": self.wanted.study or "all",
+                "study": self.options.study or "all",
                 "consent": "the newest answer to the notice allows the chat and research",
-                "external_ids": self.wanted.external_ids,
-                "full": self.wanted.full,
+                "external_ids": self.options.external_ids,
+                "full": self.options.full,
             },
             "studies": studies,
             "rows": self.rows,
@@ -204,7 +208,7 @@ class _Writing:
 
 
 def _counts(totals: list[Total]) -> dict[str, Any]:
-    """All there is of a study, what of it is exported, and what is left out and why. They add up."""
+    """Return the numbers of all, the exported and, by reason, the excluded rows of a study. They add up."""
     names = ("people", "ballots", "votes", "changes")
     by_consent = {total.consent: {name: getattr(total, name) for name in names} for total in totals}
     everything = {name: sum(counts[name] for counts in by_consent.values()) for name in names}

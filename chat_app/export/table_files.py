@@ -1,4 +1,4 @@
-"""One table as CSV and as Parquet, written as its rows come, with the sha256 and the size of each file."""
+"""Write one table as CSV and Parquet, as its rows come, with the sha256 and the size of each file."""
 
 import hashlib
 import io
@@ -18,7 +18,7 @@ from heard.chat_app.export.cells import Chunk, csv_schema, csv_times, schema
 from heard.chat_app.export.columns import Column
 
 GROUP_ROWS, GROUP_BYTES = 50_000, 12 << 20
-"""Size of a row group in Parquet: what is known of each is kept until the file ends, so there should be few."""
+"""Size of a row group in Parquet: metadata of each is kept until the file ends, so there should be few."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class FileRecord:
 
 
 class HashedFile(io.RawIOBase):
-    """A new file that only its owner can read, hashed as it is written from start to end."""
+    """A new file that only its owner can read, hashed while it is written sequentially."""
 
     def __init__(self, path: Path) -> None:
         self._name = path.name
@@ -41,15 +41,15 @@ class HashedFile(io.RawIOBase):
         self._bytes = 0
 
     def writable(self) -> bool:
-        """It is for nothing else."""
+        """Return True."""
         return True
 
     def tell(self) -> int:
-        """Bytes so far."""
+        """Return the number of bytes so far."""
         return self._bytes
 
     def write(self, data: Any) -> int:
-        """Append."""
+        """Append data and return its length."""
         if self._file is not None:
             self._hash.update(data)
             self._file.write(data)
@@ -57,19 +57,19 @@ class HashedFile(io.RawIOBase):
         return len(data)
 
     def close(self) -> None:
-        """Give the rest to the system. What a writer still writes afterwards goes nowhere."""
+        """Flush and close the file. Later writes are discarded."""
         if self._file is not None:
             file, self._file = self._file, None
             file.close()
 
     @property
     def record(self) -> FileRecord:
-        """What has been written."""
+        """The record of the written file."""
         return FileRecord(self._name, self._bytes, self._hash.hexdigest())
 
 
 class TableFiles:
-    """`name`.csv and `name`.parquet in a folder. The two are written at the same time by the threads of `pool`."""
+    """`name`.csv and `name`.parquet in a folder, written concurrently by the threads of `pool`."""
 
     def __init__(self, folder: Path, name: str, columns: Iterable[Column], pool: Executor) -> None:
         self.rows = 0
@@ -84,8 +84,8 @@ class TableFiles:
         self._group: list[pa.RecordBatch] = []
 
     def write(self, rows: Chunk) -> None:
-        """Append rows: returns as soon as the rows before them are written. Raises OSError."""
-        self.settle()
+        """Append rows; returns as soon as the previous rows are written. Raises OSError."""
+        self.flush()
         self.rows += rows.rows
         self._group.append(pa.RecordBatch.from_pydict(rows.columns, self._schema))
         texts = rows.columns | rows.safe | csv_times(rows.columns)
@@ -102,25 +102,25 @@ class TableFiles:
         group, self._group = pa.Table.from_batches(self._group, self._schema), []
         self._pending.append(self._pool.submit(self._parquet.write_table, group))
 
-    def settle(self) -> None:
-        """Wait until everything given is written. Raises OSError."""
+    def flush(self) -> None:
+        """Wait until all rows are written. Raises OSError."""
         pending, self._pending = self._pending, []
         wait(pending)
         for done in pending:
             done.result()
 
     def close(self) -> list[FileRecord]:
-        """End both files. Raises OSError."""
-        self.settle()
+        """Finish both files and return their records. Raises OSError."""
+        self.flush()
         if self._group:
             self._write_group()
-            self.settle()
+            self.flush()
         for part in (self._csv, self._parquet, *self._files):
             part.close()
         return [file.record for file in self._files]
 
     def abandon(self) -> None:
-        """Let both files go, whatever state they are in; they are about to be deleted."""
+        """Close both files whatever their state, before they are deleted."""
         wait(self._pending)
         for file in self._files:
             with suppress(OSError):

@@ -1,1 +1,1 @@
-"""What the votes of a study say: shares, strengths, agreement, position bias, leaks, and the trial of improvement."""
+"""Results of a study: shares, strengths, agreement, position bias, leaks, and the trial of improvement."""

@@ -1,4 +1,4 @@
-"""How far people agree on a survey's items: Krippendorff's alpha, nominal (Krippendorff 2011), by `krippendorff`."""
+"""Agreement of people on a survey's items: nominal Krippendorff's alpha (2011), by the library `krippendorff`."""
 
 from collections.abc import Callable
 from typing import Any
@@ -17,13 +17,13 @@ FEW = "No item was judged by two people or more."
 ONE = "Everybody said the same, so there is no disagreement to set against chance."
 
 
-def agreement(cells: list[Cell], cell: Ints, item: Ints, said: Callable[[Cell], str | None]) -> Agreement:
-    """Alpha over items (units) and people (raters).
+def agreement(cells: list[Cell], cell: Ints, item: Ints, value_of: Callable[[Cell], str | None]) -> Agreement:
+    """Return alpha over items (units) and people (raters).
 
-    `cell` and `item` have one entry for each vote: an index into `cells`, and the item's number or -1. `said` gives a
-    cell's value, or None for no judgement (left out as a missing one, which alpha allows for).
+    `cell` and `item` have one entry for each vote: an index into `cells`, and the item's number or -1. `value_of`
+    returns the value of a cell, or None for a missing one, which alpha allows.
     """
-    values = [said(one) for one in cells]
+    values = [value_of(one) for one in cells]
     names = sorted({value for value in values if value is not None})
     codes = np.array([-1 if value is None else names.index(value) for value in values] or [-1], dtype=int)
     code = codes[cell] if len(cell) else np.zeros(0, dtype=int)
@@ -42,13 +42,13 @@ def agreement(cells: list[Cell], cell: Ints, item: Ints, said: Callable[[Cell], 
     return Agreement(float(alpha), None, items, judgements)
 
 
-def most_of(cell: Cell) -> str | None:
-    """What a vote says of the most empathetic answer: its source, or that there is none."""
+def most_value(cell: Cell) -> str | None:
+    """Return the source of the answer marked as most empathetic, or the choice that marks none; None for a skip."""
     if cell.choice is Choice.RANKED and cell.most is not None:
         return f"source {cell.sources[cell.most - 1]}"
     return None if cell.choice is Choice.SKIPPED else cell.choice.value
 
 
-def least_of(cell: Cell) -> str | None:
-    """The source of the least empathetic answer, where one was marked."""
+def least_value(cell: Cell) -> str | None:
+    """Return the source of the answer marked as least empathetic, or None."""
     return None if cell.least is None else cell.sources[cell.least - 1]

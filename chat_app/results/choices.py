@@ -1,4 +1,4 @@
-"""Ballots as choices: the sufficient figures of the model in `strengths.py`, and whether it has a finite fit.
+"""Ballots as choices: the sufficient statistics of the model in `strengths.py`, and whether it has a finite fit.
 
 Each ranked ballot is two choices (Plackett 1975, Luce 1959; worst after best: Marley & Louviere 2005): the most
 empathetic out of all votable answers, then the least empathetic out of the rest. "About the same" is the mean of all
@@ -27,7 +27,7 @@ _SMALL = 1e-7
 
 
 def pattern_of(cell: Cell) -> Pattern | None:
-    """What of a cell the model sees; None for votes that compare nothing."""
+    """Return the part of a cell that the model uses; None for votes that compare nothing."""
     if cell.choice not in (Choice.RANKED, Choice.SAME) or len(cell.votable) < 2:
         return None
     slots = tuple((cell.sources[place - 1], place) for place in cell.votable)
@@ -36,21 +36,21 @@ def pattern_of(cell: Cell) -> Pattern | None:
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Where things stand in a vector of parameters: sources, then positions for most, then positions for least.
+    """The layout of the parameter vector: sources, then positions for most, then positions for least.
 
-    Each part is kept to the mean 0 by an orthonormal basis of its contrasts.
+    Each part has the mean 0, by an orthonormal basis of its contrasts.
     """
 
     sources: list[str]
     places: list[int]
-    """Empty: a model without position effects."""
+    """Positions; empty for a model without position effects."""
     with_least: bool
     basis: Floats
     """Full vector = basis @ free parameters."""
 
     @classmethod
     def of(cls, sources: list[str], places: list[int], with_least: bool) -> "Layout":
-        """The layout with as few parts as the ballots call for."""
+        """Return the layout with no more parts than needed."""
         parts = [len(sources), *([len(places)] if places else []), *([len(places)] if places and with_least else [])]
         basis = np.zeros((sum(parts), sum(part - 1 for part in parts)))
         row = column = 0
@@ -61,11 +61,11 @@ class Layout:
         return cls(sources, places, with_least, basis)
 
     def most(self, slot: tuple[str, int]) -> Floats:
-        """What the utility of marking this answer as most empathetic is made of."""
+        """Return the features of marking this answer as most empathetic."""
         return self._features(slot, 1.0, 0)
 
     def least(self, slot: tuple[str, int]) -> Floats:
-        """The same for least empathetic: a strong source lowers it."""
+        """Return the features of marking it as least empathetic, where a strong source has a negative weight."""
         return self._features(slot, -1.0, len(self.places))
 
     def _features(self, slot: tuple[str, int], sign: float, skip: int) -> Floats:
@@ -78,10 +78,10 @@ class Layout:
 
 
 class Choices:
-    """All choices of some patterns, ready for any weights of them. P free parameters, S sets of answers to choose from.
+    """The choices of some patterns, for any weights of them. P free parameters, S choice sets.
 
-    The likelihood depends on the weights by two figures only: how often each set came up, and the sum of the features
-    of what was chosen.
+    The likelihood depends on the weights only through two statistics: the number of each choice set, and the sum of the
+    features of the chosen answers.
     """
 
     def __init__(self, patterns: Sequence[Pattern], layout: Layout) -> None:
@@ -101,7 +101,7 @@ class Choices:
             return vectors[worst, slot]
 
         for number, pattern in enumerate(patterns):
-            for worst, among, slot, weight in _events(pattern):
+            for worst, among, slot, weight in _choices_of(pattern):
                 uses.append((number, sets.setdefault((worst, among), len(sets)), weight))
                 self.chosen[number] += weight * vector(worst, slot)
                 for other in among:
@@ -130,21 +130,21 @@ class Choices:
                 self.there[place, column] = True
 
     def totals(self, weights: Floats) -> tuple[Floats, Floats]:
-        """How often each set came up (S), and the sum of the features of what was chosen (P)."""
+        """Return the number of each choice set (S), and the sum of the features of the chosen answers (P)."""
         return self._uses.T @ weights, weights @ self.chosen
 
     def wins(self, weights: Floats) -> Floats:
-        """Whether source i was ever preferred to source j: n x n."""
+        """Return an n x n matrix: whether source i was ever preferred to source j."""
         size = len(self.layout.sources)
         seen: Floats = (self._beaten.T @ (weights > 0).astype(float)).reshape(size, size) > 0
         return seen
 
     def seen(self, weights: Floats) -> Floats:
-        """Which of the differences occur."""
+        """Return which of the differences occur."""
         found: Floats = (self._marks.T @ (weights > 0).astype(float)) > 0
         return found
 
-    def finite(self, seen: Floats) -> bool:
+    def has_finite_fit(self, seen: Floats) -> bool:
         """Whether the likelihood has one finite maximum (Albert & Anderson 1984): no direction in which every choice
         becomes more likely or stays as it is, found by linear programming (Konis 2007)."""
         rows = self.differences[seen]
@@ -157,10 +157,10 @@ class Choices:
         return bool(found.success and -found.fun < _SMALL)
 
 
-def _events(
+def _choices_of(
     pattern: Pattern,
 ) -> list[tuple[bool, tuple[tuple[str, int], ...], tuple[str, int], float]]:
-    """(worst?, the set chosen from, what was chosen, weight) for each choice of a pattern."""
+    """Return (is it a least, choice set, chosen answer, weight) for each choice of a pattern."""
     slots, choice, most, least = pattern
     by_place = {slot[1]: slot for slot in slots}
     if choice is Choice.RANKED and most is not None:
@@ -185,10 +185,10 @@ def _sparse(entries: list[tuple[int, int, float]], rows: int, columns: int) -> A
     return csr_array((values, (at[:, 0], at[:, 1])), shape=(rows, columns))
 
 
-def unconnected(wins: Floats, sources: Sequence[str]) -> str | None:
-    """Why no finite strengths exist (Ford 1957): some sources never lost to the rest, or were never met by them.
+def why_not_connected(wins: Floats, sources: Sequence[str]) -> str | None:
+    """Return why no finite strengths exist (Ford 1957): some sources never lost to the rest, or never met them.
 
-    None when from each source there is a chain of wins to each other one.
+    None if there is a chain of wins from each source to each other one.
     """
     number, group = connected_components(wins.astype(int), directed=True, connection="strong")
     if number <= 1:

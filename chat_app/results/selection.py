@@ -1,56 +1,56 @@
-"""Which votes count by default, and what became of every other one.
+"""Select the votes that are included, and count the excluded ones by reason.
 
-A ballot on which any answer gave its source away is left out as a whole: whoever recognised one author judged all the
+A ballot on which any answer gave its source away is excluded as a whole: whoever recognised one author judged all the
 others differently too, so that dropping the one answer would keep comparisons that were not blind.
 """
 
 from collections import Counter
 from collections.abc import Mapping
 
-from heard.chat_app.results.records import Counted, Wanted
+from heard.chat_app.results.records import InclusionCounts, VoteFilter
 from heard.db.study_records import Choice
 from heard.db.vote_reads import Cell, VoteCounts
 
 Cells = Mapping[Cell, int]
 
 
-def select(counts: VoteCounts, wanted: Wanted) -> tuple[Cells, Counted]:
-    """The votes that count, by cell, and where all rows went."""
+def select_votes(counts: VoteCounts, wanted: VoteFilter) -> tuple[Cells, InclusionCounts]:
+    """Return the included votes by cell, and the numbers of included and excluded ones."""
     rest = Counter(counts.everybody)
     rows = rest.total()
     rest.subtract(counts.refusing)
     left: Counter[str] = Counter(no_consent=sum(counts.refusing.values()))
     kept: dict[Cell, int] = {}
-    for cell, allowed in rest.items():
+    for cell, number in rest.items():
         failed = counts.failing.get(cell, 0)
-        reason = why_not(cell, wanted)
+        reason = exclusion_reason(cell, wanted)
         if reason in ("attention_items", "other_conditions"):
-            left[reason] += allowed
+            left[reason] += number
             continue
         if wanted.passed_attention:
             left["failed_attention"] += failed
-            allowed -= failed
+            number -= failed
         if reason is not None:
-            left[reason] += allowed
-        elif allowed:
-            kept[cell] = allowed
+            left[reason] += number
+        elif number:
+            kept[cell] = number
     by_choice: Counter[str] = Counter()
-    for cell, number in kept.items():
-        by_choice[cell.choice.value] += number
-    return kept, Counted(
+    for cell, votes in kept.items():
+        by_choice[cell.choice.value] += votes
+    return kept, InclusionCounts(
         rows=rows,
         kept=by_choice.total(),
         **{choice.value: by_choice[choice.value] for choice in Choice},
-        **{reason: left[reason] for reason in REASONS},
+        **{reason: left[reason] for reason in EXCLUSION_REASONS},
     )
 
 
-REASONS = ("no_consent", "attention_items", "other_conditions", "failed_attention", "leaks")
-"""Why votes are left out: fields of Counted, in their order."""
+EXCLUSION_REASONS = ("no_consent", "attention_items", "other_conditions", "failed_attention", "leaks")
+"""Fields of InclusionCounts with excluded votes, in their order."""
 
 
-def why_not(cell: Cell, wanted: Wanted) -> str | None:
-    """Why votes of this cell are left out, whoever cast them; None when they count."""
+def exclusion_reason(cell: Cell, wanted: VoteFilter) -> str | None:
+    """Return why votes of this cell are excluded, whoever cast them; None if they are included."""
     if cell.attention is not None:
         return "attention_items"
     if wanted.condition is not None and cell.condition != wanted.condition:
@@ -60,8 +60,8 @@ def why_not(cell: Cell, wanted: Wanted) -> str | None:
     return None
 
 
-def allowed(counts: VoteCounts) -> Cells:
-    """Votes of everybody who allows research, by cell."""
+def votes_for_research(counts: VoteCounts) -> Cells:
+    """Return the votes of all people who allow research, by cell."""
     rest = Counter(counts.everybody)
     rest.subtract(counts.refusing)
     return +rest

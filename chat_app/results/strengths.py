@@ -1,8 +1,8 @@
-"""Strengths of sources by a Bradley-Terry model (Bradley & Terry 1952) in its form for ballots of two to five answers.
+"""Strengths of sources by a Bradley-Terry model (Bradley & Terry 1952) extended to ballots of two to five answers.
 
-The chance that an answer is marked as most empathetic is proportional to exp(strength of its source + effect of its
-position); that one of the rest is marked as least, to exp(-strength + another effect of its position). One strength
-serves both marks. Intervals are percentiles of a bootstrap over people, whose votes hang together.
+The probability that an answer is marked as most empathetic is proportional to exp(strength of its source + effect of
+its position); that one of the rest is marked as least, to exp(-strength + another effect of its position). Both marks
+share one strength. Intervals are percentiles of a bootstrap over people, as votes of one person are correlated.
 """
 
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
-from heard.chat_app.results.choices import Choices, Layout, Pattern, pattern_of, unconnected
+from heard.chat_app.results.choices import Choices, Layout, Pattern, pattern_of, why_not_connected
 from heard.chat_app.results.records import PositionEffect, Strength, Strengths
 from heard.db.study_records import Choice
 from heard.db.vote_reads import Cell
@@ -20,8 +20,8 @@ Floats = np.ndarray[Any, np.dtype[Any]]
 
 RESAMPLES = 200
 SEED = 0
-FEWEST = 0.95
-"""Share of the resamples that must have a finite fit. With fewer, an interval would leave out more than it may."""
+FEWEST_FINITE_FITS = 0.95
+"""Least share of the resamples with a finite fit; with fewer, an interval would be too narrow."""
 
 NOTHING = "No ballot here compares two sources."
 ONE_PERSON = "All votes come from one person, and intervals are over people."
@@ -33,7 +33,7 @@ ALONE = (
 
 @threadpool_limits.wrap(limits=1)  # type: ignore[untyped-decorator]  # the matrices are small: more threads only wait for each other
 def strengths(cells: Sequence[Cell], cell: Floats, person: Floats, resamples: int = RESAMPLES) -> Strengths:
-    """Fit the votes. `cell` and `person` hold for each vote an index into `cells` and the person's number."""
+    """Fit the votes. For each vote, `cell` has an index into `cells`, and `person` the number of the person."""
     patterns: dict[Pattern, int] = {}
     of_cell = np.full(max(len(cells), 1), -1)
     for number in np.unique(cell):
@@ -42,17 +42,17 @@ def strengths(cells: Sequence[Cell], cell: Floats, person: Floats, resamples: in
     row = of_cell[cell] if len(cell) else np.zeros(0, dtype=int)
     row, person = row[row >= 0], person[row >= 0]
     if len(row) == 0:
-        return _none(NOTHING, 0, 0)
+        return _not_estimable(NOTHING, 0, 0)
     _, person = np.unique(person, return_inverse=True)
     people = int(person.max()) + 1
     every = np.bincount(row, minlength=len(patterns)).astype(float)
-    choices, position_reason = _model(list(patterns), every)
+    choices, position_reason = _choose_model(list(patterns), every)
     if isinstance(choices, str):
-        return _none(choices, len(row), people)
+        return _not_estimable(choices, len(row), people)
     best = fit(choices, every)
-    drawn = _resampled(choices, row, person, people, best, resamples) if people > 1 else []
+    drawn = _bootstrap(choices, row, person, people, best, resamples) if people > 1 else []
     reason = ONE_PERSON if people == 1 else None
-    if people > 1 and len(drawn) < FEWEST * resamples:
+    if people > 1 and len(drawn) < FEWEST_FINITE_FITS * resamples:
         reason = (
             f"Only {len(drawn)} of {resamples} bootstrap samples of people have a finite fit: too few votes to bound "
             "the strengths."
@@ -60,13 +60,14 @@ def strengths(cells: Sequence[Cell], cell: Floats, person: Floats, resamples: in
     return _record(choices.layout, best, [] if reason else drawn, position_reason, reason, len(row), people, len(drawn))
 
 
-def _model(patterns: list[Pattern], every: Floats) -> tuple[Choices | str, str | None]:
-    """The choices under the fullest model that has a finite fit, or why there is none; why positions are left out."""
+def _choose_model(patterns: list[Pattern], every: Floats) -> tuple[Choices | str, str | None]:
+    """Return the choices under the largest model with a finite fit, or why there is none; and why positions are left
+    out, if they are."""
     sources = sorted({source for slots, *_ in patterns for source, _ in slots})
     if len(sources) < 2:
         return NOTHING, None
     bare = Choices(patterns, Layout.of(sources, [], False))
-    if reason := unconnected(bare.wins(every), sources):
+    if reason := why_not_connected(bare.wins(every), sources):
         return reason, None
     places = sorted({place for slots, *_ in patterns for _, place in slots})
     with_least = any(least is not None for _, _, _, least in patterns) or any(
@@ -74,28 +75,28 @@ def _model(patterns: list[Pattern], every: Floats) -> tuple[Choices | str, str |
     )
     if len(places) > 1:
         full = Choices(patterns, Layout.of(sources, places, with_least))
-        if full.finite(full.seen(every)):
+        if full.has_finite_fit(full.seen(every)):
             return full, None
     return bare, ALONE
 
 
 def fit(choices: Choices, weights: Floats, start: Floats | None = None) -> Floats:
-    """The free parameters of greatest likelihood, by Newton's method; the likelihood is concave.
+    """Return the free parameters of maximum likelihood, by Newton's method; the likelihood is concave.
 
-    Finite wherever `choices.finite` says so; elsewhere the result has no meaning.
+    The result has no meaning unless `choices.has_finite_fit` holds.
     """
     times, chosen = choices.totals(weights)
     used = times > 0
     features, there, times = choices.features[used], choices.there[used], times[used]
     flat = features.reshape(-1, features.shape[2])
     now = np.zeros(features.shape[2]) if start is None else start
-    value, gradient, curvature = _slopes(features, flat, there, times, chosen, now)
+    value, gradient, curvature = _likelihood(features, flat, there, times, chosen, now)
     for _ in range(50):
         step = np.linalg.lstsq(curvature, gradient, rcond=None)[0]
         size = 1.0
         while size > 1e-6:
             tried = now + size * step
-            new = _slopes(features, flat, there, times, chosen, tried)
+            new = _likelihood(features, flat, there, times, chosen, tried)
             if new[0] >= value - 1e-9 * abs(value):
                 break
             size /= 2
@@ -105,10 +106,10 @@ def fit(choices: Choices, weights: Floats, start: Floats | None = None) -> Float
     return now
 
 
-def _slopes(
+def _likelihood(
     features: Floats, flat: Floats, there: Floats, times: Floats, chosen: Floats, now: Floats
 ) -> tuple[float, Floats, Floats]:
-    """Log-likelihood, gradient, and negative Hessian at `now`."""
+    """Return log-likelihood, gradient and negative Hessian at `now`."""
     utility = np.where(there, features @ now, -np.inf)
     top = utility.max(axis=1, keepdims=True)
     power = np.exp(utility - top)
@@ -121,10 +122,10 @@ def _slopes(
     return value, gradient, curvature
 
 
-def _resampled(
+def _bootstrap(
     choices: Choices, row: Floats, person: Floats, people: int, best: Floats, resamples: int
 ) -> list[Floats]:
-    """Fits of resamples of people with replacement, of those that have a finite one."""
+    """Return the fits of bootstrap samples of people, of those with a finite one."""
     generator = np.random.default_rng(SEED)
     found = []
     known: dict[bytes, bool] = {}
@@ -133,7 +134,7 @@ def _resampled(
         weights = np.bincount(row, weights=drawn[person], minlength=len(choices.chosen))
         seen = choices.seen(weights)
         if (key := seen.tobytes()) not in known:
-            known[key] = choices.finite(seen)
+            known[key] = choices.has_finite_fit(seen)
         if known[key]:
             found.append(fit(choices, weights, best))
     return found
@@ -180,5 +181,5 @@ def _chances(strength: Floats) -> Floats:
     return result
 
 
-def _none(reason: str, ballots: int, people: int) -> Strengths:
+def _not_estimable(reason: str, ballots: int, people: int) -> Strengths:
     return Strengths(reason, [], [], None, None, ballots, people, 0)

@@ -1,19 +1,19 @@
-"""Whether the offer to write a low reply again wins votes: a trial, read by the intention to treat.
+"""The randomised trial of auto-improve: its effect on votes, by intention to treat.
 
-Answers are compared by what chance assigned, whether or not they came out low and were written again; comparing the
-rewritten ones with the rest would compare replies that started low with replies that did not.
+Answers are compared by their assignment, whether or not they came out low and were rewritten: comparing the rewritten
+ones with the rest would compare replies that started low with replies that did not.
 """
 
 from collections import Counter
 from collections.abc import Sequence
 
-from heard.chat_app.results.intervals import difference, share_of
-from heard.chat_app.results.records import TrialArm, Wanted
+from heard.chat_app.results.intervals import newcombe_difference, wilson_share
+from heard.chat_app.results.records import TrialArm, VoteFilter
 from heard.db.vote_reads import TrialCount
 
 
-def trial(counts: Sequence[TrialCount], wanted: Wanted) -> list[TrialArm]:
-    """The effect on the share of most, for all sources together and for each; none where nothing was in a trial."""
+def trial(counts: Sequence[TrialCount], wanted: VoteFilter) -> list[TrialArm]:
+    """Return the effect on the share of most, for all sources together and for each; empty without a trial."""
     shown: Counter[tuple[str | None, bool]] = Counter()
     marked: Counter[tuple[str | None, bool]] = Counter()
     for one in counts:
@@ -33,6 +33,6 @@ def trial(counts: Sequence[TrialCount], wanted: Wanted) -> list[TrialArm]:
 def _arm(
     source: str | None, shown: Counter[tuple[str | None, bool]], marked: Counter[tuple[str | None, bool]]
 ) -> TrialArm:
-    assigned, control = (share_of(marked[source, arm], shown[source, arm]) for arm in (True, False))
-    gap, low, high = difference(assigned, control) or (None, None, None)
+    assigned, control = (wilson_share(marked[source, arm], shown[source, arm]) for arm in (True, False))
+    gap, low, high = newcombe_difference(assigned, control) or (None, None, None)
     return TrialArm(source, assigned, control, gap, low, high)

@@ -10,10 +10,10 @@ import time
 from contextlib import closing
 from pathlib import Path
 
-from heard.chat_app.results.records import Wanted
-from heard.chat_app.results.selection import select
+from heard.chat_app.results.records import VoteFilter
+from heard.chat_app.results.selection import select_votes
 from heard.chat_app.results.shares import shares
-from heard.chat_app.results.study_results import results_of
+from heard.chat_app.results.study_results import compute_results
 from heard.db.engine import create_engine
 from heard.db.vote_reads import read_votes
 from tests.bench.many_votes import SOURCES, STUDY, many_votes
@@ -33,14 +33,14 @@ async def results(votes: int = VOTES) -> list[Row]:
             quick = []
             for _ in range(ROUNDS):
                 began = time.perf_counter()
-                cells, counted = select((await read_votes(engine, STUDY)).counts, Wanted())
+                cells, counted = select_votes((await read_votes(engine, STUDY)).counts, VoteFilter())
                 found = shares(cells)
                 quick.append(time.perf_counter() - began)
                 if counted.rows != votes or not counted.no_consent or len(found) != len(SOURCES):
                     raise RuntimeError("the shares are not of all votes")
             began = time.perf_counter()
             read = await read_votes(engine, STUDY, rows=True)
-            whole = await asyncio.to_thread(results_of, STUDY, read, Wanted())
+            whole = await asyncio.to_thread(compute_results, STUDY, read, VoteFilter())
             slow = time.perf_counter() - began
         finally:
             await engine.dispose()

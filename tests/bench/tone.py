@@ -14,7 +14,7 @@ from heard.chat_app.commands.progress import Progress
 from heard.chat_app.models.client import Models, load_models
 from heard.chat_app.models.downloads import Weights
 from heard.chat_app.models.llama_engine import Engine
-from heard.chat_app.results.intervals import share_of
+from heard.chat_app.results.intervals import wilson_share
 from heard.prompts.library import PromptLibrary
 from heard.scorer.shared_emotion import shared_emotion
 from tests.tone.judge import EXPECTED, meets
@@ -37,13 +37,13 @@ async def tone(weights: Weights, console: Console) -> None:
     limits = {"first_token_seconds": PATIENCE, "stall_seconds": PATIENCE}
     try:
         async with Models(load_models(None), engine=engine, **limits) as models:
-            with Progress() as tell:
+            with Progress() as on_progress:
                 for persona in library.personas.values():
                     for strategy in (library.strategies[name] for name in STRATEGIES):
                         answered: list[tuple[Case, str]] = []
                         async for one in replies(models, persona, strategy, asked):
                             answered.append(one)
-                            tell(f"{persona.id}, {strategy.id}", len(answered), len(asked))
+                            on_progress(f"{persona.id}, {strategy.id}", len(answered), len(asked))
                         met = (_met(answered, kind) for kind in EXPECTED)
                         table.add_row(persona.id, strategy.id, *met, _congratulated(answered))
     finally:
@@ -64,7 +64,7 @@ def _congratulated(answered: Sequence[tuple[Case, str]]) -> str:
 
 def shown(count: int, of: int) -> str:
     """A share with Wilson's interval, in percent."""
-    share = share_of(count, of)
+    share = wilson_share(count, of)
     if share.share is None or share.low is None or share.high is None:
         return "-"
     return f"{100 * share.share:.0f}% ({100 * share.low:.0f} to {100 * share.high:.0f}, {count} of {of})"

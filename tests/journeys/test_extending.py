@@ -85,7 +85,7 @@ import asyncio, sys
 from pathlib import Path
 
 from heard.chat_app.common.settings import Settings
-from heard.chat_app.export.study_export import Wanted, export_study
+from heard.chat_app.export.study_export import ExportOptions, export_study
 from heard.db.engine import create_engine, upgrade
 from heard.db.store import Store
 from tests.db.conftest import Make
@@ -106,7 +106,9 @@ async def main(folder):
             call = vote_call(ballot, studying.make.id(), f"{sure} of 5") | {"sure": sure}
             answer = await web.client.post("/vote", json=call, headers=HERE)
             assert answer.status_code == status, answer.text
-    await export_study(store.engine, Wanted("blind"), folder / "results", force=False, tell=lambda *_: None)
+    await export_study(
+        store.engine, ExportOptions("blind"), folder / "results", force=False, progress=lambda *_: None
+    )
     await store.engine.dispose()
 
 asyncio.run(main(Path(sys.argv[1])))

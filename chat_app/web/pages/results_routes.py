@@ -7,7 +7,7 @@ from fastapi.responses import RedirectResponse, Response
 
 from heard.chat_app.results import display
 from heard.chat_app.results.charts import PICTURES, reach_of
-from heard.chat_app.results.records import Wanted
+from heard.chat_app.results.records import VoteFilter
 from heard.chat_app.studies.study_file import StudyFileError, study_of
 from heard.chat_app.web.dependencies import Site, SiteDep
 from heard.chat_app.web.pages.rendering import EarlyResponse, error_page, page
@@ -40,13 +40,13 @@ async def study_named(site: SiteDep, study: str) -> StudyRecord:
     return found
 
 
-async def wanted_votes(condition: str = "", leaks: str = "", attention: str = "") -> Wanted:
+async def wanted_votes(condition: str = "", leaks: str = "", attention: str = "") -> VoteFilter:
     """What the form of the page asks for."""
-    return Wanted(condition or None, leaks == "with", attention == "passed")
+    return VoteFilter(condition or None, leaks == "with", attention == "passed")
 
 
 StudyDep = Annotated[StudyRecord, Depends(study_named)]
-WantedDep = Annotated[Wanted, Depends(wanted_votes)]
+WantedDep = Annotated[VoteFilter, Depends(wanted_votes)]
 RESEARCHER = [Depends(signed_in)]
 
 router = APIRouter(dependencies=[Depends(turned_on)])
@@ -103,7 +103,7 @@ async def chart(site: SiteDep, record: StudyDep, name: str, wanted: WantedDep) -
     return Response(PICTURES[name](found), media_type="image/svg+xml", headers=headers)
 
 
-async def _results(site: Site, study: str, wanted: Wanted) -> Any:
+async def _results(site: Site, study: str, wanted: VoteFilter) -> Any:
     from heard.chat_app.results.study_results import study_results  # here: its statistics take a second to load
 
     async with site.one_study:

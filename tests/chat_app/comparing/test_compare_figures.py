@@ -11,10 +11,17 @@ import pytest
 from scipy.stats import wilcoxon  # type: ignore[import-untyped]
 
 from heard.chat_app.comparing.answers import Answer
-from heard.chat_app.comparing.figures import Difference, differences, holm, mean
-from heard.chat_app.comparing.policy_figures import figures_of, policies_csv, policy_grids
+from heard.chat_app.comparing.figures import Difference, differences, holm, mean_estimate
+from heard.chat_app.comparing.policy_figures import figures_of, policies_csv, policy_tables
 from heard.chat_app.comparing.radar import ChartsMissing, draw
-from heard.chat_app.comparing.tables import RESULTS, SUMMARY, grids, radar_means, results_csv, summary_csv
+from heard.chat_app.comparing.tables import (
+    RESULT_COLUMNS,
+    SUMMARY_COLUMNS,
+    radar_means,
+    report_tables,
+    results_csv,
+    summary_csv,
+)
 from heard.db.records import DraftRecord, DraftStatus, StepRecord
 from tests.chat_app.conversation.test_rewriting import draft
 
@@ -50,14 +57,14 @@ def test_holms_correction_by_hand() -> None:
 
 
 def test_a_mean_lies_in_its_interval_and_one_value_has_none() -> None:
-    found = mean([1.0, 2.0, 3.0, 2.0])
+    found = mean_estimate([1.0, 2.0, 3.0, 2.0])
     assert (found.n, found.value) == (4, 2.0)
     assert found.low is not None
     assert found.high is not None
     assert 1.0 <= found.low < 2.0 < found.high <= 3.0
-    assert mean([1.0, 2.0, 3.0, 2.0]) == found, "the same answers give the same interval"
-    assert (mean([1.5]).value, mean([1.5]).low) == (1.5, None)
-    assert (mean([]).n, mean([]).value) == (0, None)
+    assert mean_estimate([1.0, 2.0, 3.0, 2.0]) == found, "the same answers give the same interval"
+    assert (mean_estimate([1.5]).value, mean_estimate([1.5]).low) == (1.5, None)
+    assert (mean_estimate([]).n, mean_estimate([]).value) == (0, None)
 
 
 def test_a_strategy_is_held_against_plain_on_the_questions_that_both_have() -> None:
@@ -66,8 +73,8 @@ def test_a_strategy_is_held_against_plain_on_the_questions_that_both_have() -> N
     answers += [answer(n, "definition", 1.5 + gain) for n, gain in enumerate(gains)]
     answers += [answer(6, "definition", None), failed(7, "definition")]
     one = of(differences(answers), "definition")
-    assert one.by.n == 6
-    assert one.by.value == pytest.approx(sum(gains) / 6)
+    assert one.estimate.n == 6
+    assert one.estimate.value == pytest.approx(sum(gains) / 6)
     assert one.p == pytest.approx(wilcoxon(gains).pvalue)
     assert one.p == one.p_holm, "one strategy alone needs no correction"
 
@@ -79,7 +86,7 @@ def test_p_values_are_corrected_over_the_strategies() -> None:
     answers += [answer(n, "noise", 1.5 + (n % 2 - 0.5 + n / 100) / 10) for n in range(8)]
     found = differences(answers)
     up, same, noise = (of(found, name) for name in ("up", "same", "noise"))
-    assert (same.p, same.p_holm, same.by.value) == (None, None, 0.0)
+    assert (same.p, same.p_holm, same.estimate.value) == (None, None, 0.0)
     assert up.p is not None
     assert noise.p is not None
     assert [up.p_holm, noise.p_holm] == pytest.approx(holm([up.p, noise.p]))
@@ -89,7 +96,7 @@ def test_over_all_models_a_question_counts_once() -> None:
     answers = [answer(n, "plain", 1.5, model) for n in range(4) for model in ("a", "b")]
     answers += [answer(n, "up", 1.7, "a") for n in range(4)] + [answer(n, "up", 1.9, "b") for n in range(4)]
     over_all = of(differences(answers), "up", "all")
-    assert (over_all.by.n, over_all.by.value) == (4, pytest.approx(0.3))
+    assert (over_all.estimate.n, over_all.estimate.value) == (4, pytest.approx(0.3))
     assert [d.model for d in differences(answers[:0])] == []
     assert "all" not in {d.model for d in differences([a for a in answers if a.key[1] == "a"])}
 
@@ -102,7 +109,7 @@ def test_the_files_have_every_answer_and_run_nothing_in_a_spreadsheet() -> None:
     gone = answer(3, "plain", None, status="missing", drafts=())
     answers = [answer(1, "plain", 1.5), answer(2, "plain", None), gone, failed(4, "plain"), answer(1, "up", 2.0)]
     rows = table(results_csv(answers))
-    assert list(rows[0]) == list(RESULTS)
+    assert list(rows[0]) == list(RESULT_COLUMNS)
     assert [row["status"] for row in rows] == ["complete", "complete", "missing", "failed", "complete"]
     assert [row["empathy"] for row in rows] == ["1.5000", "", "", "", "2.0000"]
     assert (rows[0]["text"], rows[0]["prompt_tokens"], rows[0]["seconds"], rows[0]["cut"]) == (
@@ -111,14 +118,14 @@ def test_the_files_have_every_answer_and_run_nothing_in_a_spreadsheet() -> None:
     assert rows[3]["error"] == "busy"
     found = differences(answers)
     summary = table(summary_csv(answers, found))
-    assert list(summary[0]) == list(SUMMARY)
+    assert list(summary[0]) == list(SUMMARY_COLUMNS)
     values = {(row["part"], row["strategy"], row["measure"]): row["value"] for row in summary}
     assert values["score", "plain", "empathy"] == "1.5000"
     assert values["cost", "plain", "prompt_tokens"] == "60.0000"
     assert values["answers", "plain", "failed_busy"] == values["answers", "plain", "missing"] == "1"
     assert values["answers", "plain", "not_scored"] == "1"
     assert values["against plain", "up", "empathy"] == "0.5000"
-    text = "\n".join(grid.markdown() for grid in grids(answers, found))
+    text = "\n".join(grid.markdown() for grid in report_tables(answers, found))
     assert "| up | 1 of 1 |" in text
     assert "1 busy" in text
     assert "model m, persona listener" in text
@@ -181,10 +188,10 @@ def test_what_a_policy_brings_and_costs_by_hand() -> None:
     assert found.times_tokens == pytest.approx((100 + 105) / 100)
     values = {row["measure"]: row["value"] for row in table(policies_csv([found]))}
     assert (values["gain_empathy"], values["drafts"], values["improved"]) == ("0.1250", "9", "0.2500")
-    assert "+0.12" in policy_grids([found])[0].markdown()
+    assert "+0.12" in policy_tables([found])[0].markdown()
 
 
 def test_a_policy_without_answers_has_no_figures_and_no_zero() -> None:
     found = figures_of("p", [failed(1, "plain")])
     assert (found.extra_seconds, found.times_tokens, found.first["empathy"].value, found.improved.share) == (None,) * 4
-    assert "none" in "\n".join(grid.markdown() for grid in policy_grids([found]))
+    assert "none" in "\n".join(grid.markdown() for grid in policy_tables([found]))

@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 
 from heard.chat_app.common.settings import Settings
-from heard.chat_app.comparing.journal import Entry, Journal, JournalError
+from heard.chat_app.comparing.journal import Journal, JournalEntry, JournalError
 from heard.chat_app.comparing.plan import Plan
 from heard.chat_app.comparing.questions import read_questions
-from heard.chat_app.comparing.running import Report, run
+from heard.chat_app.comparing.runner import Report, run
 from heard.chat_app.conversation.services import Services
 from heard.chat_app.models.downloads import Weights
 from heard.chat_app.startup import open_services
@@ -63,9 +63,9 @@ async def test_no_more_calls_are_open_than_the_window_and_nothing_is_asked_twice
             plan = plan_of(services, tmp_path, "one two", "plain definition")
             report = await through(services, plan, tmp_path / "out", open_calls=3)
             assert server.most_open == 3
-            assert (report.written, report.there, report.failed) == (40, 0, {})
+            assert (report.written, report.already_complete, report.failed) == (40, 0, {})
             again = await through(services, plan, tmp_path / "out", open_calls=3)
-            assert (again.written, again.there) == (0, 40)
+            assert (again.written, again.already_complete) == (0, 40)
         # The two models have one address: each prompt came once from each of them.
         assert set(asked(server).values()) == {2}
         assert len(asked(server)) == 20
@@ -98,9 +98,9 @@ async def test_a_whole_text_without_a_score_is_scored_and_not_paid_for_again(tmp
             assert [line["done"] for line in journal(tmp_path / "out")] == [False, True] * 2
             path.write_bytes(b"".join(lines[:-1]))  # as if the process had died before the last score
             report = await through(services, plan, tmp_path / "out")
-            assert (report.written, report.there, len(server.requests)) == (1, 1, 2)
+            assert (report.written, report.already_complete, len(server.requests)) == (1, 1, 2)
             with Journal(tmp_path / "out", plan.identity()) as book:
-                entries: list[Entry] = list(book.entries())
+                entries: list[JournalEntry] = list(book.entries())
         assert all(entry.done and entry.drafts[0].score is not None for entry in entries)
 
 
@@ -115,7 +115,7 @@ async def test_failures_are_counted_by_kind_and_tried_again_by_the_next_run(tmp_
                 broken = [entry for entry in book.entries() if entry.failure == "cut"]
             assert [draft.text.strip() for draft in broken[0].drafts] == ["I am so"], "what had arrived is kept"
             again = await through(services, plan, tmp_path / "out", open_calls=1)
-            assert (again.written, again.there, again.failed) == (2, 2, {})
+            assert (again.written, again.already_complete, again.failed) == (2, 2, {})
             assert len(server.requests) == 6
 
 
@@ -123,7 +123,7 @@ async def test_a_server_that_is_down_is_left_alone_after_five_failures(tmp_path:
     with served(tmp_path, WIRE.refusal(401, "no"), questions=9) as server:
         async with opened(tmp_path, weights) as services:
             report = await through(services, plan_of(services, tmp_path), tmp_path / "out", open_calls=1)
-        assert (len(report.failed), report.left, len(server.requests)) == (5, {"one": 4}, 5)
+        assert (len(report.failed), report.not_tried, len(server.requests)) == (5, {"one": 4}, 5)
 
 
 def test_kill_9_repeats_no_answer_that_was_whole(tmp_path: Path, weights: Weights) -> None:

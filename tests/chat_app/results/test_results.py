@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from heard.chat_app.results.agreement import agreement
-from heard.chat_app.results.intervals import difference, share_of
-from heard.chat_app.results.records import StudyResults, Wanted
+from heard.chat_app.results.intervals import newcombe_difference, wilson_share
+from heard.chat_app.results.records import StudyResults, VoteFilter
 from heard.chat_app.results.study_results import study_results
 from heard.db.engine import create_engine
 from heard.db.records import ConsentRecord
@@ -35,7 +35,7 @@ async def results_of(
     path: Path,
     migrated: Path,
     casts: list[Cast],
-    wanted: Wanted = Wanted(),  # noqa: B008 - frozen
+    wanted: VoteFilter = VoteFilter(),  # noqa: B008 - frozen
     consents: dict[int, list[tuple[bool, bool]]] | None = None,
 ) -> StudyResults:
     shutil.copyfile(migrated, path)
@@ -85,17 +85,17 @@ async def test_shares_are_those_counted_by_hand(path: Path, migrated: Path) -> N
 def test_wilson_gives_the_published_intervals() -> None:
     # Newcombe (1998), Statistics in Medicine 17:857, table I: 81 of 263, 15 of 148, 0 of 20, 1 of 29.
     for count, of, low, high in ((81, 263, 0.2553, 0.3662), (15, 148, 0.0624, 0.1605), (0, 20, 0.0, 0.1611), (1, 29, 0.0061, 0.1718)):  # fmt: skip # noqa: E501
-        share = share_of(count, of)
+        share = wilson_share(count, of)
         assert share.low == pytest.approx(low, abs=5e-5)
         assert share.high == pytest.approx(high, abs=5e-5)
-    assert share_of(0, 0).share is None
+    assert wilson_share(0, 0).share is None
 
 
 def test_the_difference_has_the_published_interval() -> None:
     # Newcombe (1998), Statistics in Medicine 17:873, method 10: 56/70 - 48/80.
-    found = difference(share_of(56, 70), share_of(48, 80))
+    found = newcombe_difference(wilson_share(56, 70), wilson_share(48, 80))
     assert found == pytest.approx((0.2, 0.0524, 0.3339), abs=5e-5)
-    assert difference(share_of(0, 0), share_of(1, 2)) is None
+    assert newcombe_difference(wilson_share(0, 0), wilson_share(1, 2)) is None
 
 
 def test_alpha_is_that_of_the_published_example() -> None:
@@ -253,9 +253,9 @@ async def test_withdrawal_removes_a_person_at_once(path: Path, migrated: Path) -
     engine = create_engine(f"sqlite+aiosqlite:///{path}")
     made = await put(engine, simulate(TRUTH, 6, 5, seed=1))
     studies = StudyStore(engine)
-    before = await study_results(studies, "warm", Wanted())
+    before = await study_results(studies, "warm", VoteFilter())
     await Store(engine).save_consent(ConsentRecord(made.people[2], "1", True, False, NOW))
-    after = await study_results(studies, "warm", Wanted())
+    after = await study_results(studies, "warm", VoteFilter())
     await engine.dispose()
     assert (before.people, after.people) == (6, 5)
     assert (before.counted.kept, after.counted.kept, after.counted.no_consent) == (30, 25, 5)
@@ -268,7 +268,7 @@ async def test_a_leak_leaves_the_whole_ballot_out_unless_asked_for(path: Path, m
     assert (found.counted.kept, found.counted.leaks) == (1, 1)
     assert {one.source: one.most.count for one in found.shares} == {"a": 1, "b": 0, "c": 0}
     assert {one.source: one.rate.share for one in found.leaks} == {"a": 0.0, "b": 0.0, "c": 0.5}
-    counted = await results_of(path, migrated, casts, Wanted(with_leaks=True))
+    counted = await results_of(path, migrated, casts, VoteFilter(with_leaks=True))
     assert (counted.counted.kept, counted.counted.leaks) == (2, 0)
     assert {one.source: one.rate.share for one in counted.leaks} == {"a": 0.0, "b": 0.0, "c": 0.5}
 
@@ -282,7 +282,7 @@ async def test_attention_items_and_those_who_failed_them(path: Path, migrated: P
     ]
     found = await results_of(path, migrated, casts)
     assert (found.counted.kept, found.counted.attention_items, found.counted.failed_attention) == (4, 3, 0)
-    strict = await results_of(path, migrated, casts, Wanted(passed_attention=True))
+    strict = await results_of(path, migrated, casts, VoteFilter(passed_attention=True))
     assert (strict.counted.kept, strict.counted.attention_items, strict.counted.failed_attention) == (2, 3, 2)
     assert (strict.people, strict.strengths.ballots) == (2, 2)
 
@@ -310,7 +310,7 @@ CASTS = st.builds(
     condition=st.sampled_from([None, "x", "y"]),
 )
 RANKED = CASTS.flatmap(lambda cast: st.sampled_from([replace(cast, choice=Choice.RANKED, most=1, least=None if cast.unvotable else 3), cast]))  # fmt: skip # noqa: E501
-WANTED = st.builds(Wanted, st.sampled_from([None, "x", "no such"]), st.booleans(), st.booleans())
+WANTED = st.builds(VoteFilter, st.sampled_from([None, "x", "no such"]), st.booleans(), st.booleans())
 ANSWERS = st.lists(st.tuples(st.booleans(), st.booleans()), max_size=2)
 
 
@@ -324,7 +324,7 @@ def test_the_counts_add_up_to_the_rows_under_every_filter(
     tmp_path_factory: pytest.TempPathFactory,
     migrated: Path,
     casts: list[tuple[Cast, bool]],
-    wanted: Wanted,
+    wanted: VoteFilter,
     consents: dict[int, list[tuple[bool, bool]]],
 ) -> None:
     # Items 1..3 are ordinary; each attention item has its own number, and a leaking answer an item of its own.
