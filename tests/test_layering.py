@@ -103,7 +103,7 @@ HOMES = {
         "chat_app/web/pages/survey_routes.py",
         "chat_app/web/server.py",
     },
-    "symspellpy": {"scorer/english.py"},
+    "symspellpy": {"scorer/disguises.py"},
     "tenacity": {"chat_app/models/client.py", "db/"},
     "threadpoolctl": {"chat_app/results/strengths.py", "scorer/"},
     "tokenizers": {"scorer/encoder.py"},
