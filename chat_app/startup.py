@@ -10,7 +10,7 @@ from heard.chat_app.conversation.services import Services
 from heard.chat_app.models.client import Models, load_models
 from heard.chat_app.models.downloads import Weights, check_weights
 from heard.chat_app.models.local_chat import Engine
-from heard.chat_app.page.prompt_watch import note_arms
+from heard.chat_app.page.prompt_watch import record_arm_prompts
 from heard.chat_app.studies.live_study import configured_study
 from heard.chat_app.studies.study_file import StudyFile
 from heard.db.engine import create_engine, upgrade
@@ -128,5 +128,5 @@ async def open_live_study(services: Services) -> StudyFile | None:
     """
     study = await configured_study(services)
     if study is not None:
-        note_arms(services, study)
+        record_arm_prompts(services, study)
     return study

@@ -1,4 +1,4 @@
-"""Erasing a person's ballots: votes with their history, slots, and the answers that were written for them alone."""
+"""Erase a person's ballots: votes with their history, slots, and the answers that were generated for them alone."""
 
 from sqlalchemy import ColumnElement, delete, select
 from sqlalchemy.ext.asyncio import AsyncSession
@@ -6,13 +6,13 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from heard.db.study_tables import AnswerRow, BallotRow, SlotRow, VoteChangeRow, VoteRow
 
 BATCH = 500
-"""Ids in one statement; SQLite takes no more than some thousands."""
+"""Ids in one statement; SQLite allows some thousands at most."""
 
 
 async def delete_ballot_rows(session: AsyncSession, condition: ColumnElement[bool]) -> dict[str, int]:
-    """Delete the ballots that fit and all that hangs on them; a survey's items and their answers stay.
+    """Delete the ballots that meet the condition and all that refers to them; a survey's items and answers are kept.
 
-    Gives the rows removed by table.
+    Returns the number of rows by table.
     """
     ballots = select(BallotRow.id).where(condition)
     live = select(AnswerRow.id).join(SlotRow, SlotRow.answer_id == AnswerRow.id)

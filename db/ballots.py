@@ -1,4 +1,4 @@
-"""Ballots, each function inside a transaction of its caller: drawing, finishing, reading. `voting.py` takes votes."""
+"""Draw, finish and read ballots, inside a transaction of the caller. Votes are in `voting.py`."""
 
 from collections.abc import Sequence
 
@@ -26,17 +26,17 @@ CLOSED = "Fewer than two answers arrived, so there is nothing to compare. This b
 
 
 async def draw(session: AsyncSession, ballots: Sequence[BallotRecord], answers: Sequence[AnswerRecord]) -> None:
-    """Write ballots whose order is decided, and the live answers that they will hold, still PENDING."""
+    """Store ballots whose order is decided, and their PENDING live answers."""
     session.add_all(AnswerRow(**answer_values(answer)) for answer in answers)
     await session.flush()
     session.add_all(ballot_row(ballot) for ballot in ballots)
 
 
 async def finish(session: AsyncSession, ballot_id: str, answers: Sequence[AnswerRecord]) -> BallotRecord:
-    """Write how the answers of a live ballot came out, and what may be voted for; gives the ballot as it is now.
+    """Store the outcome of answers of a live ballot, and which may be voted for. Returns the ballot as it is now.
 
-    Answers may come all at once or one after the other. Once there is a vote nothing changes any more: it judged what
-    was there. Raises StoreGone when the ballot has been erased meanwhile, ValueError for an answer of another ballot.
+    Answers may come all at once or one after the other. Once there is a vote nothing changes any more. Raises StoreGone
+    if the ballot has been erased meanwhile, ValueError for an answer of another ballot.
     """
     owner = await session.scalar(select(BallotRow.participant_id).where(BallotRow.id == ballot_id))
     if owner is None or await session.get(ParticipantRow, owner, with_for_update=True) is None:
@@ -54,26 +54,26 @@ async def finish(session: AsyncSession, ballot_id: str, answers: Sequence[Answer
     for slot in row.slots:
         answer_or_none = by_id.get(slot.answer_id)
         if answer_or_none is not None:
-            slot.votable, slot.reason = votable(answer_or_none.status)
-    _close_or_open(row, whole=not await _waits(session, ballot_id))
+            slot.votable, slot.reason = votability(answer_or_none.status)
+    _close_or_open(row, complete=not await _has_pending(session, ballot_id))
     await session.flush()
     return ballot_record(row)
 
 
-def _close_or_open(row: BallotRow, *, whole: bool) -> None:
-    """Close a whole ballot with fewer than two answers to compare; open it again if they came after all.
+def _close_or_open(row: BallotRow, *, complete: bool) -> None:
+    """Close a complete ballot with fewer than two answers to compare; open it again if they came after all.
 
-    They can: a second process that starts takes answers for lost which the first one is still writing.
+    They can: a second process that starts counts answers as lost that the first one is still generating.
     """
     enough = sum(slot.votable for slot in row.slots) >= 2
-    if whole and not enough:
+    if complete and not enough:
         row.closed_reason = row.closed_reason or CLOSED
     elif enough and row.closed_reason == CLOSED:
         row.closed_reason = None
 
 
-async def _waits(session: AsyncSession, ballot_id: str) -> bool:
-    """Whether an answer of a live ballot is still to come."""
+async def _has_pending(session: AsyncSession, ballot_id: str) -> bool:
+    """Whether a live ballot has a PENDING answer."""
     pending = (
         select(AnswerRow.id)
         .join(SlotRow, SlotRow.answer_id == AnswerRow.id)
@@ -86,18 +86,18 @@ async def _waits(session: AsyncSession, ballot_id: str) -> bool:
     return await session.scalar(pending.limit(1)) is not None
 
 
-def votable(status: AnswerStatus) -> tuple[bool, str | None]:
-    """Whether an answer with this status may be voted for, and the words that say why not."""
+def votability(status: AnswerStatus) -> tuple[bool, str | None]:
+    """Return whether an answer with this status may be voted for, and if not the reason in words."""
     if status is AnswerStatus.COMPLETE:
         return True, None
     reasons = {AnswerStatus.PENDING: WAITING, AnswerStatus.STOPPED: STOPPED}
     return False, reasons.get(status, FAILED)
 
 
-async def interrupt(session: AsyncSession) -> int:
-    """At start-up: live answers still PENDING never came. Closes ballots left with fewer than two.
+async def mark_interrupted(session: AsyncSession) -> int:
+    """At start-up: mark live answers that are still PENDING, and close ballots left with fewer than two answers.
 
-    Gives the number of such answers.
+    Returns the number of such answers.
     """
     done = await session.scalars(
         update(AnswerRow)
@@ -114,7 +114,7 @@ async def interrupt(session: AsyncSession) -> int:
             for slot in row.slots:
                 if slot.answer_id in ids:
                     slot.votable, slot.reason = False, FAILED
-            _close_or_open(row, whole=True)
+            _close_or_open(row, complete=True)
     return len(ids)
 
 
@@ -131,7 +131,7 @@ async def _ballot(session: AsyncSession, condition: ColumnElement[bool], *, lock
 async def ballot_with_vote(
     session: AsyncSession, condition: ColumnElement[bool]
 ) -> tuple[BallotRecord, VoteRecord | None] | None:
-    """The one ballot that fits, and the vote on it if there is one."""
+    """Return the ballot that meets the condition, with its vote or None; None if there is no such ballot."""
     row = await _ballot(session, condition)
     return None if row is None else (ballot_record(row), vote_record(row.vote) if row.vote else None)
 
@@ -139,7 +139,7 @@ async def ballot_with_vote(
 async def ballots_with_votes(
     session: AsyncSession, condition: ColumnElement[bool]
 ) -> list[tuple[BallotRecord, VoteRecord | None]]:
-    """Every ballot that fits, in the order of drawing."""
+    """Return every ballot that meets the condition with its vote or None, in the order of drawing."""
     rows = await session.scalars(
         select(BallotRow)
         .where(condition)

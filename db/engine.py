@@ -1,4 +1,4 @@
-"""One engine for everything that is stored: SQLite in WAL mode by default, PostgreSQL by its URL."""
+"""The database engine: SQLite in WAL mode by default, PostgreSQL by its URL. Migrations run from here."""
 
 import asyncio
 import os
@@ -20,7 +20,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 from tenacity import AsyncRetrying, retry_if_exception, stop_after_delay, wait_random
 
 from heard.db.errors import StoreBusy, StoreError, StoreUnavailable, translate
-from heard.db.lite import opener
+from heard.db.sqlite_driver import connection_factory
 
 DRIVERS = ("sqlite+aiosqlite", "postgresql+asyncpg")
 BEGIN = "heard_begin"
@@ -35,8 +35,9 @@ _LOCK_KEY = 7_205_119_001
 
 
 class WriteQueue:
-    """One writer at a time within this process, first come first served; SQLite has one anyway, but its own waiting is
-    a lottery in which somebody can lose for seconds. Waiting in the queue, too, ends after `seconds`.
+    """A fair lock that admits one writer at a time within this process, and raises StoreBusy after `seconds`.
+
+    SQLite admits only one anyway, but not in order: a writer can be passed by others for seconds.
     """
 
     def __init__(self, seconds: float) -> None:
@@ -44,7 +45,7 @@ class WriteQueue:
         self._lock = asyncio.Lock()
 
     async def __aenter__(self) -> None:
-        """Wait for one's turn; raises StoreBusy."""
+        """Wait for the lock. Raises StoreBusy."""
         try:
             async with asyncio.timeout(self.seconds):
                 await self._lock.acquire()
@@ -54,7 +55,7 @@ class WriteQueue:
         raise StoreBusy
 
     async def __aexit__(self, *_: object) -> None:
-        """Let the next one write."""
+        """Release the lock."""
         self._lock.release()
 
 
@@ -62,21 +63,21 @@ _queues: WeakKeyDictionary[AsyncEngine, WriteQueue] = WeakKeyDictionary()
 
 
 def write_queue(engine: AsyncEngine) -> AbstractAsyncContextManager[None]:
-    """What a write has to hold: the queue of an SQLite engine made here, or nothing."""
+    """Return the lock that a write must hold: the queue of an SQLite engine, or a null context."""
     return _queues.get(engine) or nullcontext()
 
 
 def create_engine(url: str, *, lock_seconds: float = 5.0) -> AsyncEngine:
-    """An engine for `sqlite+aiosqlite:///path` or `postgresql+asyncpg://...`.
+    """Return an engine for `sqlite+aiosqlite:///path` or `postgresql+asyncpg://...`.
 
     A write waits up to `lock_seconds` for another process's lock. No connection is opened yet, and no table made: call
-    `upgrade` first. Raises StoreUnavailable for a URL that is none, or whose driver is not installed.
+    `upgrade` first. Raises StoreUnavailable for an invalid URL, or if its driver is not installed.
     """
     parsed = _parse(url)
     # Errors never carry parameters: they are people's words.
     options: dict[str, Any] = {"hide_parameters": True, "pool_timeout": max(lock_seconds, 1.0)}
     if parsed.get_backend_name() == "sqlite":
-        engine = create_async_engine(parsed, async_creator=opener(parsed, lock_seconds), **options)
+        engine = create_async_engine(parsed, async_creator=connection_factory(parsed, lock_seconds), **options)
         _prepare_sqlite(engine)
         _queues[engine] = WriteQueue(lock_seconds)
         return engine
@@ -91,7 +92,7 @@ def create_engine(url: str, *, lock_seconds: float = 5.0) -> AsyncEngine:
 
 @asynccontextmanager
 async def open_database(url: str, *, lock_seconds: float = 5.0) -> AsyncIterator[AsyncEngine]:
-    """An engine on a database that has been brought up to date first, for one command."""
+    """Upgrade a database and open an engine on it, for one command."""
     await upgrade(url)
     engine = create_engine(url, lock_seconds=lock_seconds)
     try:
@@ -100,8 +101,8 @@ async def open_database(url: str, *, lock_seconds: float = 5.0) -> AsyncIterator
         await engine.dispose()
 
 
-def address(url: str) -> str:
-    """The URL for people to read: without its password."""
+def printable_url(url: str) -> str:
+    """Return the URL without its password."""
     return _parse(url).render_as_string(hide_password=True)
 
 
@@ -136,15 +137,15 @@ def _prepare_sqlite(engine: AsyncEngine) -> None:
 
 
 def upgrade_sync(url: str) -> None:
-    """`upgrade` for code that has no event loop running."""
+    """Like `upgrade`, for code without an event loop."""
     asyncio.run(upgrade(url))
 
 
 async def upgrade(url: str) -> None:
-    """Bring the database to the newest migration, making it (and the file's folder) if there is none.
+    """Upgrade the database to the newest migration; make it, and its file's folder, if it does not exist.
 
-    Does nothing, and needs no right to write, when it is there already. Two processes may call it at once: one
-    migrates, the other waits. All of it is one transaction. Raises StoreError with a plain sentence.
+    Does nothing, and needs no write permission, if it is up to date. Two processes may call it at once: one migrates,
+    the other waits. It is one transaction. Raises StoreError with a plain sentence.
     """
     engine = create_engine(url, lock_seconds=_MIGRATION_SECONDS)
     failure: StoreError
@@ -189,7 +190,7 @@ def _is_busy(error: BaseException) -> bool:
 
 
 async def _set_wal(engine: AsyncEngine) -> None:
-    """WAL is a property of the file. Switching to it does not wait for locks by itself, so two starters take turns."""
+    """Switch the file to WAL. That does not wait for locks by itself, so it is retried while another process starts."""
     patient = AsyncRetrying(
         retry=retry_if_exception(_is_busy),
         stop=stop_after_delay(_MIGRATION_SECONDS),

@@ -1,4 +1,4 @@
-"""Erasing: rows of ours and of the page's history in one transaction, then what SQLite's own files still hold."""
+"""Erase rows of our tables and of the page's history in one transaction, then what SQLite's files still hold."""
 
 import logging
 import secrets
@@ -8,9 +8,9 @@ from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, AsyncSession
 
 from heard.db.ballot_erase import delete_ballot_rows
+from heard.db.chainlit_tables import ELEMENTS, FEEDBACKS, STEPS, THREADS, USERS
 from heard.db.engine import BEGIN, NONE, write_queue
 from heard.db.errors import StoreError
-from heard.db.history_tables import ELEMENTS, FEEDBACKS, STEPS, THREADS, USERS
 from heard.db.study_tables import BallotRow
 from heard.db.tables import Base, ConversationRow, ParticipantRow
 
@@ -21,7 +21,7 @@ Condition = ColumnElement[bool]
 
 
 async def delete_participant_rows(session: AsyncSession, participant_id: str) -> tuple[dict[str, int], set[str]]:
-    """Delete all rows of a person. Gives the rows removed by table, and the ids of conversations and threads."""
+    """Delete all rows of a person. Returns the number of rows by table, and the ids of conversations and threads."""
     # The person's row first, as in every write about them: nothing of theirs is written while this runs.
     await session.get(ParticipantRow, participant_id, with_for_update=True)
     users = select(USERS.c.id).where(USERS.c.identifier == participant_id)
@@ -41,7 +41,7 @@ async def delete_participant_rows(session: AsyncSession, participant_id: str) ->
 
 
 async def delete_conversation_rows(session: AsyncSession, conversation_id: str) -> dict[str, int]:
-    """Delete one conversation, ours and the page's. Gives the rows removed by table."""
+    """Delete one conversation, ours and the page's. Returns the number of rows by table."""
     owner = select(ConversationRow.participant_id).where(ConversationRow.id == conversation_id)
     await session.get(ParticipantRow, await session.scalar(owner) or "", with_for_update=True)
     removed = await delete_ballot_rows(session, BallotRow.conversation_id == conversation_id)
@@ -50,7 +50,7 @@ async def delete_conversation_rows(session: AsyncSession, conversation_id: str) 
 
 
 async def _delete_conversations(session: AsyncSession, owned: Condition, thread: Condition) -> dict[str, int]:
-    """Bottom up, though the foreign keys would cascade: so that each table's rows are counted."""
+    """Delete conversations bottom up, though the foreign keys would cascade, to count the rows of each table."""
     conversation, message, reply, draft, score, summary = (
         _OURS[name] for name in ("conversation", "message", "reply", "draft", "score", "summary")
     )
@@ -84,36 +84,36 @@ async def _delete(session: AsyncSession, table: Table, condition: Condition) -> 
 
 
 async def _mark_unscrubbed(session: AsyncSession) -> None:
-    """Note in the file itself, and in the same transaction, that it has yet to be scrubbed.
+    """Mark the file, in the same transaction, as not scrubbed yet.
 
-    A new number each time, so that whoever scrubs sees whether another process has erased meanwhile.
+    The mark is a new number each time, so that `scrub` sees whether another process has erased meanwhile.
     """
     if session.get_bind().dialect.name == "sqlite":
         await session.execute(text(f"PRAGMA user_version = {1 + secrets.randbelow(2**31 - 1)}"))
 
 
 async def scrub(engine: AsyncEngine) -> bool:
-    """Clear SQLite's files of what has been erased since the last time; does nothing if that is nothing.
+    """Clear SQLite's files of erased rows; does nothing if there are none since the last time.
 
     `PRAGMA secure_delete` overwrites a deleted row, but not the copies of it that were left behind when pages were
-    split and merged before (`tests/db/test_erase.py` shows it). So the file is written anew (VACUUM,
-    which takes about a second per 100 MB, and as much room again on the disk), and the write-ahead file is cut to
-    nothing. Waits `lock_seconds` for others; False, with a warning, if they stayed, and then the next erasure or start
-    does it. True on PostgreSQL, whose server reclaims the space of deleted rows by itself.
+    split and merged before (`tests/db/test_erase.py` shows it). So the file is written anew (VACUUM, which takes about
+    a second per 100 MB, and as much room again on the disk), and the write-ahead file is truncated. Waits
+    `lock_seconds` for others; returns False, with a warning, if they stayed, and then the next erasure or start does
+    it. Returns True on PostgreSQL, whose server reclaims the space of deleted rows by itself.
     """
     if engine.dialect.name != "sqlite":
         return True
     clean = False
     try:
         async with write_queue(engine), engine.execution_options(**{BEGIN: NONE}).connect() as connection:
-            mark = await _mark_of(connection)
+            mark = await _scrub_mark(connection)
             if mark == 0:
                 return True
             await connection.execute(text("VACUUM"))
             clean = await _empty_wal(connection)
             if clean:
                 await connection.execute(text("BEGIN IMMEDIATE"))
-                if await _mark_of(connection) == mark:
+                if await _scrub_mark(connection) == mark:
                     await connection.execute(text("PRAGMA user_version = 0"))
                 await connection.execute(text("COMMIT"))
                 await _empty_wal(connection)
@@ -124,7 +124,7 @@ async def scrub(engine: AsyncEngine) -> bool:
     return clean
 
 
-async def _mark_of(connection: AsyncConnection) -> int:
+async def _scrub_mark(connection: AsyncConnection) -> int:
     return int((await connection.execute(text("PRAGMA user_version"))).scalar_one())
 
 

@@ -1,6 +1,6 @@
-"""What a write can die of, as sentences for people, and how a driver's error becomes one of them.
+"""Errors of the store, with sentences for people, and their translation from errors of the drivers.
 
-Nothing here carries SQL, parameters or the driver's text: those can hold a person's words.
+None of them holds SQL, parameters or the driver's text, which can contain a person's words.
 """
 
 import re
@@ -12,9 +12,9 @@ from heard.errors import UserError
 
 
 class StoreError(UserError):
-    """The database did not do what was asked; `str()` is a plain sentence with the next step.
+    """The database failed; `str()` is a plain sentence with the next step.
 
-    `rule` is the name of the constraint that refused a record, for whoever has to find the fault; else None.
+    `rule` is the name of the constraint that refused a record, for debugging, or None.
     """
 
     sentence = "The database could not do this just now. Please try again; if it stays so, tell whoever runs this page."
@@ -52,7 +52,7 @@ class StoreUnavailable(StoreError):
 
 
 class StoreGone(StoreError):
-    """What the write belongs to has been erased; nothing was written, so nothing comes back."""
+    """What the write refers to has been erased; nothing was written."""
 
     sentence = "This conversation has been erased, so nothing more of it was saved. Start a new chat to go on."
 
@@ -106,9 +106,9 @@ _POSTGRES = {
 
 
 def translate(error: SQLAlchemyError | OSError) -> StoreError:
-    """The StoreError for a failure of SQLAlchemy or of the network.
+    """Return the StoreError for an error of SQLAlchemy or of the network.
 
-    Raise the result outside the `except` block, so that the original is not even kept as its context.
+    Raise it outside the `except` block, so that the original is not kept as its context.
     """
     if isinstance(error, PoolTimeout):
         return StoreBusy()

@@ -1,4 +1,4 @@
-"""Flags: cases that people marked on the scorer's page, written one by one and read for research."""
+"""Flags: cases that people marked on the scorer's page, for research."""
 
 import uuid
 from dataclasses import fields
@@ -15,10 +15,10 @@ _SCORE = [field.name for field in fields(ScoreRecord)]
 
 
 async def save_flag(session: AsyncSession, flag: FlagRecord) -> None:
-    """Write a flag. The same texts flagged again, with the same head and encoder, get the new note and time.
+    """Store a flag. The same texts flagged again, with the same head and encoder, get the new note and time.
 
-    Raises StoreGone when the person has been erased, StoreDenied when their newest answer does not allow the chat:
-    either can happen between the page and the button, in another tab.
+    Raises StoreGone if the person has been erased, StoreDenied if their newest answer does not allow the chat: either
+    can happen in another tab while the page is open.
     """
     # The lock also keeps two tabs of one person from adding the same row on PostgreSQL.
     if await session.get(ParticipantRow, flag.participant_id, with_for_update=True) is None:
@@ -44,7 +44,7 @@ async def save_flag(session: AsyncSession, flag: FlagRecord) -> None:
 
 
 async def research_flags(session: AsyncSession) -> list[FlagRecord]:
-    """The flags of everybody whose newest answer allows chat and research, oldest first."""
+    """Return the flags of all people whose newest answer allows chat and research, oldest first."""
     newest = select(func.max(ConsentRow.id)).group_by(ConsentRow.participant_id)
     rows = await session.scalars(
         select(FlagRow)
@@ -56,7 +56,7 @@ async def research_flags(session: AsyncSession) -> list[FlagRecord]:
 
 
 def _flag_id(flag: FlagRecord) -> str:
-    """One id for one case of one person, so that a page loaded twice does not flag twice."""
+    """Return the id of one case of one person, so that a page loaded twice does not flag twice."""
     case = (flag.participant_id, flag.seeker, flag.reply, flag.score.head_sha256, flag.score.encoder_sha256)
     return str(uuid.uuid5(uuid.NAMESPACE_OID, "\0".join(clean_text(part) for part in case)))
 

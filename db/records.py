@@ -1,4 +1,4 @@
-"""What the store takes and gives: frozen records, one per table, with units and ranges. Times are UTC and aware."""
+"""The records of the store: frozen, one per table, with units and ranges. Times are UTC and aware."""
 
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -10,12 +10,12 @@ class Outcome(StrEnum):
     """How a person's message ended."""
 
     PENDING = "pending"
-    """Written before any model ran; still pending after a restart means the process died, and becomes INTERRUPTED."""
+    """Stored before any model was called. If the process dies, it becomes INTERRUPTED at the next start."""
     ANSWERED = "answered"
     CRISIS = "crisis"
     """The hand-off was shown; no model, scorer or ballot ever sees this message."""
     REFUSED = "refused"
-    """Too long, or nothing readable in it; no model ran."""
+    """Too long, or without visible text; no model was called."""
     BROKEN = "broken"
     """The model failed; what had arrived is kept as a broken draft."""
     STOPPED = "stopped"
@@ -24,7 +24,7 @@ class Outcome(StrEnum):
 
 
 class DraftStatus(StrEnum):
-    """How one generation ended."""
+    """How one draft ended."""
 
     COMPLETE = "complete"
     BROKEN = "broken"
@@ -38,9 +38,9 @@ class ConsentRecord:
     participant_id: str
     version: str
     chat: bool
-    """May the chat be used (and so its words stored) at all."""
+    """Whether the chat may be used, and so its words stored."""
     research: bool
-    """May the stored data be used for research."""
+    """Whether the stored data may be used for research."""
     given_at: datetime
 
 
@@ -57,7 +57,7 @@ class ConversationRecord:
 
 @dataclass(frozen=True, slots=True)
 class MessageRecord:
-    """One message of a person, written before anything else happens with it."""
+    """One message of a person, stored before anything else happens with it."""
 
     id: str
     conversation_id: str
@@ -68,7 +68,7 @@ class MessageRecord:
 
 @dataclass(frozen=True, slots=True)
 class ScoreRecord:
-    """The score of one draft; `status` "scored" or the reason kind why there is none (then no numbers)."""
+    """The score of one draft. `status` is "scored", or the kind of reason why there is none (then no numbers)."""
 
     status: str
     reason: str | None
@@ -80,8 +80,7 @@ class ScoreRecord:
     head_sha256: str
     encoder_sha256: str
     details: dict[str, Any] | None = None
-    """What else the scorer said, as JSON values: `notes`, `intervals` and `evidence` ; None for
-    scores of before there was any."""
+    """The rest of the score as JSON values, `notes`, `intervals` and `evidence`; None in older rows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +98,7 @@ class FlagRecord:
 
 @dataclass(frozen=True, slots=True)
 class StepRecord:
-    """One call of a model before a draft, whose text went into its prompt. Researchers see it, the person does not."""
+    """One hidden call of a model before a draft, whose text went into its prompt. Only researchers see it."""
 
     name: str
     """The step's name in the strategy's file."""
@@ -108,7 +107,7 @@ class StepRecord:
     model: str
     """Name of the entry in models.toml."""
     max_tokens: int
-    """Upper bound that was sent."""
+    """Token limit that was sent."""
     first_token_seconds: float | None
     total_seconds: float
     prompt_tokens: int | None
@@ -119,7 +118,7 @@ class StepRecord:
 
 @dataclass(frozen=True, slots=True)
 class DraftRecord:
-    """One generation: everything needed to make it again, and what came of it."""
+    """One draft: everything needed to reproduce it, and its result."""
 
     id: str
     number: int
@@ -127,15 +126,15 @@ class DraftRecord:
     text: str
     status: DraftStatus
     kept: bool
-    """Whether this draft is the reply that the person was left with."""
+    """Whether this draft is the reply."""
     guidance: str | None
     """Component that the rewrite aimed at; None for the first draft."""
     prompt_sha256: str
-    """Of exactly what was sent; of the last step's call where the draft's own was never made."""
+    """Of the exact prompt that was sent; of the last step's call if the draft's own was never made."""
     model: str
     """Name of the entry in models.toml."""
     parameters: dict[str, Any]
-    """What was sent with the prompt: temperature, max_tokens, seed, the provider's own model name."""
+    """Parameters sent with the prompt: temperature, max_tokens, seed, the provider's own model name."""
     first_token_seconds: float | None
     total_seconds: float
     prompt_tokens: int | None
@@ -145,11 +144,11 @@ class DraftRecord:
     score: ScoreRecord | None
     created_at: datetime
     cut: bool = False
-    """Whether the text ended because it had reached its longest length."""
+    """Whether the text ended because it had reached the token limit."""
     fallback_for: str | None = None
-    """The model that was asked for and failed, where `model` answered in its place."""
+    """The requested model that failed, if `model` answered in its place."""
     steps: tuple[StepRecord, ...] = ()
-    """The calls before this one, in order. With the first draft only: rewrites use their texts again."""
+    """The hidden calls before this one, in order. With the first draft only: rewrites reuse their texts."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,8 +26,8 @@ from heard.db.errors import (
     StoreReadOnly,
     StoreUnavailable,
 )
-from heard.db.export import export_participant
 from heard.db.flags import research_flags, save_flag
+from heard.db.person_export import export_participant
 from heard.db.prompt_history import (
     HISTORY_TURNS,
     newest_turns,
@@ -58,7 +58,7 @@ __all__ = [
 ]  # fmt: skip
 
 CLOSE_ATTEMPTS = 3
-"""How often the end of a turn is tried while the database is busy; each attempt waits `lock_seconds` by itself."""
+"""Most attempts to store the end of a turn while the database is busy; each waits `lock_seconds`."""
 
 
 class Store:
@@ -76,8 +76,9 @@ class Store:
         return await transact(self.engine, work, write=True, attempts=attempts)
 
     def on_erased(self, listener: Callable[[set[str]], None]) -> None:
-        """Have `listener` called with the ids of conversations once their rows are gone: for what lies beside the
-        database, such as files. It runs in a worker thread; what it raises reaches whoever erased.
+        """Register `listener` to be called with the ids of erased conversations, to erase what is not in the database.
+
+        It is called in a worker thread after the rows are gone; its exceptions are raised to the caller who erased.
         """
         self._listeners.append(listener)
 
@@ -88,13 +89,13 @@ class Store:
             await asyncio.to_thread(listener, conversations)
 
     def is_erased(self, conversation_id: str) -> bool:
-        """Whether this process has erased the conversation: what still streams in it must not write it anew."""
+        """Whether this process has erased the conversation, so that a reply that still streams must not restore it."""
         return conversation_id in self._erased
 
     # People
 
     async def ensure_participant(self, participant_id: str) -> None:
-        """Make the participant's row if there is none."""
+        """Insert the participant's row if there is none."""
         await self._write(lambda session: _ensure_participant(session, participant_id))
 
     async def save_consent(self, consent: ConsentRecord) -> None:
@@ -131,12 +132,12 @@ class Store:
     # Turns
 
     async def open_turn(self, conversation: ConversationRecord, message: MessageRecord) -> PromptHistory:
-        """Write a message before anything else happens with it, and its conversation if that is new.
+        """Store a message before anything else happens with it, and its conversation if that is new.
 
-        Returns the `prompt_history` before it, read in the same transaction: the person waits for both.
-        Raises StoreBusy after `lock_seconds` (at most twice that, when other writes of this process wait ahead);
-        StoreGone when the participant has been erased; StoreDenied when the conversation is another participant's;
-        StoreDuplicate when a message with this id is there already.
+        Returns the `prompt_history` before it, read in the same transaction, as the person waits for both. Raises
+        StoreBusy after `lock_seconds` (at most twice that, if other writes of this process wait before it), StoreGone
+        if the participant has been erased, StoreDenied if the conversation belongs to another participant,
+        StoreDuplicate if a message with this id exists.
         """
         if message.conversation_id != conversation.id:
             raise ValueError("the message belongs to another conversation than the one given")
@@ -146,7 +147,7 @@ class Store:
             # follows is a statement of its own, that sees what the other tab wrote.
             if await session.get(ParticipantRow, conversation.participant_id, with_for_update=True) is None:
                 raise StoreGone("Your data here has been erased. Open the first page to start anew.")
-            owner, known, last = await _place(session, conversation.id, message.id)
+            owner, known, last = await _message_context(session, conversation.id, message.id)
             if owner is not None and owner != conversation.participant_id:
                 raise StoreDenied
             if known is not None:
@@ -177,12 +178,11 @@ class Store:
         return earlier
 
     async def close_turn(self, message_id: str, outcome: Outcome, reply: ReplyRecord | None) -> None:
-        """Write how a message ended, and the reply with all its drafts and scores, if there is one.
+        """Store the outcome of a message, and the reply with all its drafts and scores, if there is one.
 
-        Safe to call again with the same reply (or, without one, the same outcome): nothing happens then. Tried up to
-        CLOSE_ATTEMPTS times while the database is busy, then StoreBusy. Raises StoreGone, and writes nothing, when
-        the message has been erased meanwhile; StoreDuplicate when it has ended otherwise already. A turn marked as
-        interrupted may still be closed.
+        Idempotent for the same reply or, without one, the same outcome. A turn marked as interrupted may still be
+        closed. Tried up to CLOSE_ATTEMPTS times while the database is busy, then raises StoreBusy. Raises StoreGone,
+        and writes nothing, if the message has been erased meanwhile, StoreDuplicate if it has ended otherwise.
         """
         if outcome is Outcome.PENDING:
             raise ValueError("a turn cannot be closed as pending")
@@ -207,7 +207,7 @@ class Store:
         await self._write(work, attempts=CLOSE_ATTEMPTS)
 
     async def mark_interrupted(self) -> int:
-        """At start-up: every message still pending was cut off by the end of the process. Gives their number.
+        """At start-up: mark messages that are still PENDING, as the process ended during them. Returns their number.
 
         Also clears the database's files of erased text, if that could not be done at once (`db.erase.scrub`).
         """
@@ -228,7 +228,7 @@ class Store:
     # What a running chat reads
 
     async def history(self, conversation_id: str, limit: int = HISTORY_TURNS) -> list[PastTurn]:
-        """The last `limit` exchanges, oldest first: answered only, so never crisis, refused, broken or stopped ones."""
+        """Return the last `limit` answered turns, oldest first: never crisis, refused, broken or stopped ones."""
         return await self._read(lambda session: newest_turns(session, conversation_id, limit))
 
     async def prompt_history(self, conversation_id: str, *, summarised: bool = True) -> PromptHistory:
@@ -241,7 +241,7 @@ class Store:
         return await self._read(lambda session: read_unsummarised_history(session, conversation_id))
 
     async def save_summary(self, summary: SummaryRecord) -> None:
-        """Write a summary. Raises StoreGone, and writes nothing, when the conversation has been erased meanwhile."""
+        """Store a summary. Raises StoreGone, and writes nothing, if the conversation has been erased meanwhile."""
         await self._write(lambda session: save_summary(session, summary), attempts=CLOSE_ATTEMPTS)
 
     async def messages(self, conversation_id: str) -> list[MessageRecord]:
@@ -289,7 +289,7 @@ class Store:
     # The scorer's page
 
     async def save_flag(self, flag: FlagRecord) -> None:
-        """Write a case that a person marked; the same case again gets the new note. Its errors: see `db/flags.py`."""
+        """Store a case that a person marked; the same case again gets the new note. Raises as `db/flags.py` says."""
         await self._write(lambda session: save_flag(session, flag))
 
     async def research_flags(self) -> list[FlagRecord]:
@@ -299,22 +299,22 @@ class Store:
     # A person's rights
 
     async def export_participant(self, participant_id: str) -> dict[str, Any]:
-        """Everything stored about a person, JSON-able; see `db/export.py` for its shape."""
+        """Return everything stored about a person, JSON-able; see `db/person_export.py` for its shape."""
         return await self._read(lambda session: export_participant(session, participant_id))
 
     async def erase_participant(self, participant_id: str) -> dict[str, int]:
-        """Delete every row about a person, ours and the page history's; gives the rows removed by table.
+        """Delete every row about a person, ours and the page history's. Returns the number of rows by table.
 
-        One transaction; then SQLite's files are cleared of the words too (`db.erase.scrub`). A reply that
-        streams meanwhile is not stored: its `close_turn` raises StoreGone.
+        One transaction; then SQLite's files are cleared too (`db.erase.scrub`). A reply that streams meanwhile is not
+        stored: its `close_turn` raises StoreGone.
         """
         removed, conversations = await self._write(lambda session: delete_participant_rows(session, participant_id))
         await self._after_erasing(conversations)
         return removed
 
     async def delete_conversation(self, conversation_id: str) -> dict[str, int]:
-        """Delete one conversation and its thread in the page's history; gives the rows removed by table."""
-        self._erased.add(conversation_id)  # before the rows go, so that nothing slips in behind them
+        """Delete one conversation and its thread in the page's history. Returns the number of rows by table."""
+        self._erased.add(conversation_id)  # before the rows are gone, so that nothing is written after them
         try:
             removed = await self._write(lambda session: delete_conversation_rows(session, conversation_id))
         except StoreError:
@@ -336,10 +336,10 @@ async def _ensure_participant(session: AsyncSession, participant_id: str) -> Non
     await session.execute(row.on_conflict_do_nothing())
 
 
-async def _place(
+async def _message_context(
     session: AsyncSession, conversation_id: str, message_id: str
 ) -> tuple[str | None, str | None, int | None]:
-    """The conversation's owner, the message's id if it is there already, and the last position so far; each or None."""
+    """Return the conversation's owner, the message's id if it exists, and the last position; each may be None."""
     owner = select(ConversationRow.participant_id).where(ConversationRow.id == conversation_id).scalar_subquery()
     known = select(MessageRow.id).where(MessageRow.id == message_id).scalar_subquery()
     last = select(func.max(MessageRow.position)).where(MessageRow.conversation_id == conversation_id).scalar_subquery()

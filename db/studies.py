@@ -1,4 +1,4 @@
-"""Studies, their items and answers, and who takes part; each function inside a transaction of its caller."""
+"""Studies, their items and answers, and their participants, inside a transaction of the caller."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -30,37 +30,37 @@ from heard.db.voting import check_consent
 
 Counts = Mapping[str | None, int]
 ChooseCondition = Callable[[Counts], str | None]
-"""From the people so far by condition to the next one's. Raises StudyRefused when every quota is full."""
-Drawn = Mapping[tuple[str, str | None], int]
+"""Maps the number of people so far by condition to the next person's condition. Raises StudyRefused if it is full."""
+DrawnCounts = Mapping[tuple[str, str | None], int]
 """Ballots drawn so far in a survey, by item and condition."""
-DrawSurvey = Callable[[EnrolmentRecord, Drawn], Sequence[BallotRecord]]
-"""From the enrolment, and the ballots drawn so far, to this person's ballots in their order."""
+DrawSurvey = Callable[[EnrolmentRecord, DrawnCounts], Sequence[BallotRecord]]
+"""Maps an enrolment, and the ballots drawn so far, to this person's ballots in order."""
 DrawLive = Callable[[Counts, int], tuple[BallotRecord, Sequence[AnswerRecord]]]
-"""From the ballots drawn so far in the study by condition, and the number of this person's next one, to it and its
-answers."""
+"""Maps the number of ballots drawn so far by condition, and the number of this person's next ballot, to that ballot and
+its answers."""
 
 BEGUN = (
     "People have been given ballots of this study already, so what they are asked may not change. "
     "Give the changed study a new name."
 )
 LONGEST_SOURCE = 80
-"""Characters of a source's name: up to five stand in an index entry of each vote, and PostgreSQL bounds those."""
+"""Most characters of a source's name: up to five are in an index entry of each vote, whose size PostgreSQL limits."""
 _LOCKED: Any = {"key_share": True}
-"""Holds a row against others who hold it, but not against a vote that refers to it."""
+"""Lock options: others who lock the row wait, but not a vote that refers to it."""
 USED = "This link has been used in another browser already. Go on there, or ask whoever sent it for a new one."
 
 
 async def save_study(session: AsyncSession, study: StudyRecord, items: Sequence[ItemRecord]) -> None:
-    """Write a study with its items and their answers, or bring it up to date; the same again changes nothing.
+    """Store a study with its items and their answers, or update it.
 
-    An answer that is COMPLETE stays as it is when the new one for the same item, message and source is PENDING: that
-    is how generated answers outlive a second import. One that names another persona, strategy or model does not.
-    Raises StudyRefused when ballots have been drawn and anything differs, or for a source's name that is too long.
+    A COMPLETE answer is kept if the new one for the same item, message and source is PENDING and names no other
+    persona, strategy or model: so generated answers survive a second import. Raises StudyRefused if anything differs
+    after ballots have been drawn, or for a source's name that is too long.
     """
     if any(len(answer.source) > LONGEST_SOURCE for item in items for answer in item.answers):
         raise StudyRefused(f"The name of a source has more than {LONGEST_SOURCE} characters. Give it a shorter one.")
     row = await session.get(StudyRow, study.id, with_for_update=_LOCKED)
-    if row is not None and await _begun(session, study.id):
+    if row is not None and await _has_ballots(session, study.id):
         same = (row.definition_sha256, row.kind) == (study.definition_sha256, study.kind.value)
         if not same or not await _same_items(session, study.id, items):
             raise StudyRefused(BEGUN)
@@ -94,13 +94,13 @@ async def save_study(session: AsyncSession, study: StudyRecord, items: Sequence[
 
 
 def _same_arm(answer: AnswerRecord, old: Mapping[str, object]) -> bool:
-    """Whether a stored answer comes from where the new one is to come from; what the new one leaves open may differ."""
+    """Whether a stored answer has the new one's persona, strategy and model, as far as the new one names them."""
     named = {name: getattr(answer, name) for name in ("persona", "strategy", "model")}
     return all(value is None or value == old[name] for name, value in named.items())
 
 
 async def _same_items(session: AsyncSession, study_id: str, items_now: Sequence[ItemRecord]) -> bool:
-    """Whether these are the stored items with the stored answers; a PENDING one stands for whatever was generated."""
+    """Whether these are the stored items with the stored answers; a PENDING answer equals any generated one."""
     stored = {item.id: item for item in await items(session, study_id, answers=True)}
     if stored.keys() != {item.id for item in items_now}:
         return False
@@ -118,7 +118,7 @@ async def _same_items(session: AsyncSession, study_id: str, items_now: Sequence[
     return True
 
 
-async def _begun(session: AsyncSession, study_id: str) -> bool:
+async def _has_ballots(session: AsyncSession, study_id: str) -> bool:
     return await session.scalar(select(BallotRow.id).where(BallotRow.study_id == study_id).limit(1)) is not None
 
 
@@ -136,12 +136,12 @@ async def _answers_to_keep(session: AsyncSession, study_id: str) -> dict[tuple[s
 
 
 async def save_answer(session: AsyncSession, answer: AnswerRecord) -> None:
-    """Write how one answer of an item came out.
+    """Store the outcome of one answer of an item.
 
-    Raises StudyRefused once ballots have been drawn from the study, StoreGone when it is not there.
+    Raises StudyRefused if ballots have been drawn from the study, StoreGone if the answer does not exist.
     """
     await session.get(StudyRow, answer.study_id, with_for_update=_LOCKED)  # so that nobody draws meanwhile
-    if await _begun(session, answer.study_id):
+    if await _has_ballots(session, answer.study_id):
         raise StudyRefused(BEGUN)
     own = (AnswerRow.id == answer.id) & (AnswerRow.study_id == answer.study_id) & (AnswerRow.item_id == answer.item_id)
     done = await session.execute(update(AnswerRow).where(own).values(**answer_values(answer)))
@@ -176,29 +176,29 @@ async def item(session: AsyncSession, item_id: str) -> ItemRecord | None:
 
 
 async def enrol(
-    session: AsyncSession, wanted: EnrolmentRecord, choose: ChooseCondition, drawn: DrawSurvey
+    session: AsyncSession, new: EnrolmentRecord, choose: ChooseCondition, draw_ballots: DrawSurvey
 ) -> tuple[EnrolmentRecord, bool]:
-    """The person's place in a study, made with all their ballots if it is new; and whether it is new.
+    """Return the person's enrolment, made with all their ballots if there is none, and whether it was made.
 
-    All in one transaction that holds the study, so that quotas and balance count everybody. `wanted.condition` is not
-    read. Raises StudyRefused when the external id is somebody else's or `choose` refuses; StoreGone when the person or
-    the study is not there.
+    The transaction locks the study, so that quotas and balance count everybody. `new.condition` is not read. Raises
+    StudyRefused if the external id is somebody else's or `choose` refuses, StoreGone if the person or the study does
+    not exist.
     """
-    if await session.get(ParticipantRow, wanted.participant_id, with_for_update=True) is None:
+    if await session.get(ParticipantRow, new.participant_id, with_for_update=True) is None:
         raise StoreGone("Your data here has been erased. Open the first page to start anew.")
-    if await session.get(StudyRow, wanted.study_id, with_for_update=_LOCKED) is None:
+    if await session.get(StudyRow, new.study_id, with_for_update=_LOCKED) is None:
         raise StoreGone("There is no such study here any more.")
-    row = await session.get(EnrolmentRow, (wanted.study_id, wanted.participant_id))
+    row = await session.get(EnrolmentRow, (new.study_id, new.participant_id))
     if row is not None:
         return enrolment_record(row), False
-    if wanted.external_id is not None:
+    if new.external_id is not None:
         taken = select(EnrolmentRow.participant_id).where(
-            EnrolmentRow.study_id == wanted.study_id, EnrolmentRow.external_id == wanted.external_id
+            EnrolmentRow.study_id == new.study_id, EnrolmentRow.external_id == new.external_id
         )
         if await session.scalar(taken) is not None:
             raise StudyRefused(USED)
-    enrolled = replace(wanted, condition=choose(await _people(session, wanted.study_id)))
-    ballots = drawn(enrolled, await _drawn(session, wanted.study_id))
+    enrolled = replace(new, condition=choose(await _people_counts(session, new.study_id)))
+    ballots = draw_ballots(enrolled, await _drawn_counts(session, new.study_id))
     session.add(
         EnrolmentRow(
             study_id=enrolled.study_id,
@@ -215,7 +215,7 @@ async def enrol(
     return enrolled, True
 
 
-async def _people(session: AsyncSession, study_id: str) -> Counts:
+async def _people_counts(session: AsyncSession, study_id: str) -> Counts:
     rows = await session.execute(
         select(EnrolmentRow.condition, func.count())
         .where(EnrolmentRow.study_id == study_id)
@@ -224,7 +224,7 @@ async def _people(session: AsyncSession, study_id: str) -> Counts:
     return {condition: number for condition, number in rows}
 
 
-async def _drawn(session: AsyncSession, study_id: str) -> Drawn:
+async def _drawn_counts(session: AsyncSession, study_id: str) -> DrawnCounts:
     rows = await session.execute(
         select(BallotRow.item_id, BallotRow.condition, func.count())
         .where(BallotRow.study_id == study_id, BallotRow.item_id.is_not(None))
@@ -234,7 +234,7 @@ async def _drawn(session: AsyncSession, study_id: str) -> Drawn:
 
 
 async def enrolment(session: AsyncSession, study_id: str, participant_id: str) -> EnrolmentRecord | None:
-    """A person's place in a study, or None."""
+    """Return a person's enrolment in a study, or None."""
     row = await session.get(EnrolmentRow, (study_id, participant_id))
     return enrolment_record(row) if row else None
 
@@ -242,10 +242,10 @@ async def enrolment(session: AsyncSession, study_id: str, participant_id: str) -
 async def complete(
     session: AsyncSession, study_id: str, participant_id: str, closing: str | None, at: datetime
 ) -> None:
-    """Write the end of a person's survey: the open question's answer, and the first time of completion.
+    """Store the end of a person's survey: the answer to the open question, and the time of the first completion.
 
-    Raises VoteRefused while a ballot of theirs on a survey's item has no vote but could have one (in a live study one
-    may always be waiting), and after they have withdrawn; StoreGone without an enrolment.
+    Raises VoteRefused while a ballot of theirs on a survey's item waits for a vote (in a live study one may always be
+    waiting), and after they have withdrawn; StoreGone without an enrolment.
     """
     if await session.get(ParticipantRow, participant_id, with_for_update=True) is None:
         raise StoreGone(ERASED)
@@ -272,7 +272,7 @@ async def complete(
 
 
 async def progress(session: AsyncSession, study_id: str, participant_id: str) -> Progress:
-    """How many of a person's ballots have a vote. Ballots that were closed count as neither."""
+    """Return how many of a person's ballots have a vote, and how many there are, closed ones aside."""
     voted, total = (
         await session.execute(
             select(func.count(VoteRow.ballot_id), func.count(BallotRow.id))
@@ -288,11 +288,13 @@ async def progress(session: AsyncSession, study_id: str, participant_id: str) ->
     return Progress(voted, total)
 
 
-async def draw_live(session: AsyncSession, study_id: str, message: MessageRecord, drawn: DrawLive) -> BallotRecord:
-    """Draw the ballot for a message that is stored already, before any of its answers exists.
+async def draw_live(
+    session: AsyncSession, study_id: str, message: MessageRecord, draw_ballot: DrawLive
+) -> BallotRecord:
+    """Draw the ballot for a stored message, before any of its answers exists.
 
-    Raises StoreGone when the study, the message or its writer is not there, StoreDuplicate when the message has a
-    ballot, StoreDenied when `drawn` gives a ballot of another person, ValueError when it gives one of another message.
+    Raises StoreGone if the study, the message or its writer does not exist, StoreDuplicate if the message has a ballot,
+    StoreDenied if `draw_ballot` returns a ballot of another person, ValueError for one of another message.
     """
     written = await session.execute(
         select(ConversationRow.participant_id, ConversationRow.id)
@@ -312,7 +314,7 @@ async def draw_live(session: AsyncSession, study_id: str, message: MessageRecord
     last = await session.scalar(
         select(func.max(BallotRow.number)).where(BallotRow.study_id == study_id, BallotRow.participant_id == owner)
     )
-    ballot, answers = drawn({condition: number for condition, number in so_far}, (last or 0) + 1)
+    ballot, answers = draw_ballot({condition: number for condition, number in so_far}, (last or 0) + 1)
     if ballot.participant_id != owner:
         raise StoreDenied
     if (ballot.message_id, ballot.conversation_id) != (message.id, conversation_id):

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from sqlalchemy import func, literal, select
 from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession
 
-from heard.db.columns import JsonList
+from heard.db.column_types import JsonList
 from heard.db.study_tables import AnswerRow, BallotRow, EnrolmentRow, ItemRow, VoteRow
 from heard.db.transaction import transact
 

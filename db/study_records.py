@@ -1,4 +1,4 @@
-"""Records of blind votes: a study, what may be judged in it, who takes part, what each saw, and how they chose.
+"""Records of studies: study, items, answers, enrolments, ballots and votes.
 
 Positions count from 1 (shown as A to E). Times are UTC and aware; seconds are floats; texts are as they were shown.
 """
@@ -11,20 +11,20 @@ from typing import Any
 from heard.db.records import ScoreRecord
 
 LETTERS = "ABCDE"
-"""What the positions 1 to 5 are called on the page."""
+"""The letters of the positions 1 to 5 on the page."""
 LEAST_FROM = 3
-"""Answers that may be voted for, from which on the least empathetic one is marked too."""
+"""Number of votable answers from which on the least empathetic one is marked too."""
 WIDTHS = ("phone", "tablet", "desktop")
-"""Classes of a page's width: nothing finer is kept of a browser."""
+"""Classes of a page's width; nothing finer about a browser is stored."""
 
 
 def letter_of(position: int | None) -> str | None:
-    """What a position is called on the page; None for None."""
+    """Return the letter of a position; None for None."""
     return None if position is None else LETTERS[position - 1]
 
 
 def asks_least(votable: int) -> bool:
-    """Whether a ballot with so many answers that may be voted for asks for the least empathetic one too."""
+    """Whether the least empathetic answer is marked too on a ballot with this number of votable answers."""
     return votable >= LEAST_FROM
 
 
@@ -38,10 +38,10 @@ class StudyKind(StrEnum):
 
 
 class AnswerStatus(StrEnum):
-    """How an answer came out; only COMPLETE ones may be voted for."""
+    """The outcome of an answer; only COMPLETE ones may be voted for."""
 
     PENDING = "pending"
-    """Drawn on a ballot and not there yet; still pending after a restart means the process died."""
+    """Not generated yet. A live answer becomes INTERRUPTED if the process dies."""
     COMPLETE = "complete"
     FAILED = "failed"
     STOPPED = "stopped"
@@ -49,7 +49,7 @@ class AnswerStatus(StrEnum):
 
 
 class Choice(StrEnum):
-    """What a vote says."""
+    """The kind of a vote."""
 
     RANKED = "ranked"
     """A most empathetic answer was marked, and from LEAST_FROM answers up a least empathetic one."""
@@ -73,13 +73,13 @@ class StudyRecord:
 
     @property
     def reveals(self) -> bool:
-        """Whether people learn after their vote who wrote what. A definition that does not say so reveals nothing."""
+        """Whether the sources are revealed after the vote. False unless the definition says so."""
         return self.definition.get("reveal") is True
 
 
 @dataclass(frozen=True, slots=True)
 class AnswerRecord:
-    """One answer that can stand on a ballot, with all that a vote for it may have to be explained by."""
+    """One answer for a ballot, with all that may have to explain a vote for it."""
 
     id: str
     study_id: str
@@ -104,32 +104,32 @@ class AnswerRecord:
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
     improve_assigned: bool | None = None
-    """Where improvement is a trial: whether chance gave this answer the treatment. None where it was no trial."""
+    """In a trial of improvement: whether this answer was assigned to the treatment. None without a trial."""
     improved: bool = False
     """Whether the text shown is a rewrite."""
     policy: str | None = None
-    """The policy of writing again that this answer got; None for a human's and in rows of before there were any."""
+    """File name of the rewrite policy; None for a human answer, and in rows from before there were policies."""
     cut: bool | None = None
-    """Whether the text ended because it had reached its longest length; None for a human's."""
+    """Whether the text ended because it had reached the token limit; None for a human answer."""
     drafts: list[dict[str, Any]] = field(default_factory=list)
-    """Every generation in order, also the shown one: the JSON of its DraftRecord."""
+    """Every draft in order, the kept one included: the JSON of its DraftRecord."""
     characters: int = 0
     words: int = 0
     formatting: dict[str, Any] = field(default_factory=dict)
     """Counts of Markdown in the text: `paragraphs`, `headings`, `bullets`, `numbered`, `bold`, `links`, `emoji`."""
     leak: list[str] = field(default_factory=list)
-    """Kinds of `identity_leak` found in the text; empty is none."""
+    """Kinds of leaks found in the text (`chat_app/studies/leaks.py`); empty is none."""
     score: ScoreRecord | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class ItemRecord:
-    """One message with its two to five answers, in the order of the file."""
+    """One message of a survey with its two to five answers."""
 
     id: str
     study_id: str
     number: int
-    """1.. in the order of the file."""
+    """From 1, in the order of the file."""
     message: str
     attention: str | None = None
     """For an attention item: the source that an attentive person marks as most empathetic."""
@@ -146,7 +146,7 @@ class EnrolmentRecord:
     """`pid` of the link (Prolific's PROLIFIC_PID and the like); None for a walk-in."""
     condition: str | None
     seed: int
-    """Of everything drawn for this person: items and their order."""
+    """Seed of everything drawn for this person: items and their order."""
     started_at: datetime
     completed_at: datetime | None = None
     closing: str | None = None
@@ -155,25 +155,25 @@ class EnrolmentRecord:
 
 @dataclass(frozen=True, slots=True)
 class SlotRecord:
-    """One place on a ballot. `answer_id` is the secret."""
+    """One place on a ballot. `answer_id` and `source` must not reach a page before the vote."""
 
     position: int
     answer_id: str
     source: str
     votable: bool
     reason: str | None = None
-    """Plain words why it may not be voted for, safe to show: they name no source."""
+    """Why it may not be voted for, in plain words that name no source."""
 
 
 @dataclass(frozen=True, slots=True)
 class BallotRecord:
-    """What one person sees at once: one message and its answers in an order of their own."""
+    """A ballot of one person: one message and its answers in an order of their own."""
 
     id: str
     study_id: str
     participant_id: str
     number: int
-    """1.. of this person in this study."""
+    """From 1, for this person in this study."""
     item_id: str | None
     conversation_id: str | None
     message_id: str | None
@@ -184,7 +184,7 @@ class BallotRecord:
     drawn_at: datetime
     slots: tuple[SlotRecord, ...]
     closed_reason: str | None = None
-    """Why the whole ballot may not be voted on (a plain sentence), or None."""
+    """Why the ballot may not be voted on (a plain sentence), or None."""
     attention: str | None = None
     """As in its item."""
 
@@ -196,7 +196,7 @@ class BallotRecord:
 
 @dataclass(frozen=True, slots=True)
 class VoteRecord:
-    """One person's judgement of one ballot: one row each, changed by updating, with what it was before kept."""
+    """One person's vote on one ballot. A changed vote is updated, and its earlier state kept."""
 
     ballot_id: str
     participant_id: str
@@ -208,23 +208,23 @@ class VoteRecord:
     reason: str | None
     """Free text, as written."""
     seconds: float
-    """From the ballot's being whole on the page to the click."""
+    """From the moment that the ballot was complete on the page to the click."""
     width_class: str
     """One of WIDTHS."""
     request_id: str
-    """Of the click; the same one again changes nothing."""
+    """Id of the click; the same one again changes nothing."""
     voted_at: datetime
 
 
 @dataclass(frozen=True, slots=True)
 class VoteReceipt:
-    """What the store did with a vote."""
+    """The result of storing a vote."""
 
     ballot: BallotRecord
     vote: VoteRecord
-    """As it is stored now."""
+    """The vote as it is stored now."""
     changes: int
-    """How often it has been changed since the first time."""
+    """How often it has been changed."""
     revealed: tuple[AnswerRecord, ...] | None
     """The answers with their sources, in order of position, if this vote informs the participant; else None."""
 
@@ -239,7 +239,7 @@ def is_informed(reveals: bool, vote: VoteRecord | None) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far a person is in a survey."""
+    """A person's progress in a survey, in ballots."""
 
     voted: int
     total: int

@@ -46,11 +46,11 @@ class StudyStore:
     # Studies
 
     async def save_study(self, study: StudyRecord, items: Sequence[ItemRecord] = ()) -> None:
-        """Write a study and its items, or bring them up to date until the first ballot is drawn."""
+        """Store a study and its items, or update them until the first ballot is drawn."""
         await self._write(lambda session: studies.save_study(session, study, items))
 
     async def save_answer(self, answer: AnswerRecord) -> None:
-        """Write how one answer of an item came out."""
+        """Store the outcome of one answer of an item."""
         await self._write(lambda session: studies.save_answer(session, answer))
 
     async def study(self, study_id: str) -> StudyRecord | None:
@@ -72,39 +72,39 @@ class StudyStore:
     # People
 
     async def enrol(
-        self, wanted: EnrolmentRecord, choose: ChooseCondition, drawn: DrawSurvey
+        self, new: EnrolmentRecord, choose: ChooseCondition, draw_ballots: DrawSurvey
     ) -> tuple[EnrolmentRecord, bool]:
-        """The person's place in a study, made with all their ballots if it is new; and whether it is new."""
-        return await self._write(lambda session: studies.enrol(session, wanted, choose, drawn))
+        """Return the person's enrolment, made with all their ballots if there is none, and whether it was made."""
+        return await self._write(lambda session: studies.enrol(session, new, choose, draw_ballots))
 
     async def enrolment(self, study_id: str, participant_id: str) -> EnrolmentRecord | None:
-        """A person's place in a study, or None."""
+        """Return a person's enrolment in a study, or None."""
         return await self._read(lambda session: studies.enrolment(session, study_id, participant_id))
 
     async def progress(self, study_id: str, participant_id: str) -> Progress:
-        """How many of a person's ballots have a vote."""
+        """Return how many of a person's ballots have a vote."""
         return await self._read(lambda session: studies.progress(session, study_id, participant_id))
 
     async def complete(self, study_id: str, participant_id: str, closing: str | None, at: datetime) -> None:
-        """Write the end of a person's survey."""
+        """Store the end of a person's survey."""
         await self._write(lambda session: studies.complete(session, study_id, participant_id, closing, at))
 
     # Ballots and votes
 
-    async def draw_live(self, study_id: str, message: MessageRecord, drawn: DrawLive) -> BallotRecord:
+    async def draw_live(self, study_id: str, message: MessageRecord, draw_ballot: DrawLive) -> BallotRecord:
         """Draw the ballot for a stored message, before any of its answers exists."""
-        return await self._write(lambda session: studies.draw_live(session, study_id, message, drawn))
+        return await self._write(lambda session: studies.draw_live(session, study_id, message, draw_ballot))
 
     async def finish_ballot(self, ballot_id: str, answers: Sequence[AnswerRecord]) -> BallotRecord:
-        """Write how the answers of a live ballot came out."""
+        """Store the outcome of answers of a live ballot."""
         return await self._write(lambda session: ballots.finish(session, ballot_id, answers), attempts=3)
 
     async def vote(self, cast: VoteRecord, reply_from_vote: ReplyFromVote = no_reply) -> VoteReceipt:
-        """Take a vote, and the reply that carries a live conversation on; tell the sources where it may be."""
+        """Store a vote, and for a live ballot the reply from which the conversation continues; see `db/voting.py`."""
         return await self._write(lambda session: voting.vote(session, cast, reply_from_vote))
 
     async def ballot(self, ballot_id: str) -> BallotAndVote | None:
-        """One ballot and its vote. Who may see it, and how much, is the caller's to decide."""
+        """Return a ballot and its vote. The caller decides who may see how much of it."""
         return await self._read(lambda session: ballots.ballot_with_vote(session, BallotRow.id == ballot_id))
 
     async def ballot_of_message(self, message_id: str) -> BallotAndVote | None:
@@ -122,7 +122,7 @@ class StudyStore:
         return await self._read(lambda session: ballots.ballots_with_votes(session, condition))
 
     async def answers_of(self, ballot_id: str) -> list[AnswerRecord]:
-        """A ballot's answers by position. They name their sources: nothing of that may reach a page before the vote."""
+        """Return a ballot's answers in order of position. Their sources must not reach a page before the vote."""
 
         async def work(session: AsyncSession) -> list[AnswerRecord]:
             rows = await session.scalars(
@@ -136,5 +136,5 @@ class StudyStore:
         return await self._read(work)
 
     async def mark_interrupted(self) -> int:
-        """At start-up: live answers that never came. Gives their number."""
-        return await self._write(ballots.interrupt, attempts=3)
+        """At start-up: mark live answers that never came. Returns their number."""
+        return await self._write(ballots.mark_interrupted, attempts=3)

@@ -10,7 +10,7 @@ from typing import Any
 from sqlalchemy import CheckConstraint, ForeignKey, Index, UniqueConstraint, text
 from sqlalchemy.orm import Mapped, mapped_column, relationship
 
-from heard.db.columns import JsonList
+from heard.db.column_types import JsonList
 from heard.db.study_records import AnswerStatus, Choice, StudyKind
 from heard.db.tables import Base, one_of
 
@@ -115,7 +115,7 @@ class EnrolmentRow(Base):
 
 
 class BallotRow(Base):
-    """What one person is shown at once."""
+    """One ballot of one person."""
 
     __tablename__ = "ballot"
     __table_args__ = (
@@ -157,7 +157,7 @@ class SlotRow(Base):
 
 
 class CastColumns:
-    """What one click on a ballot says, as `VoteRecord` has it: of the vote that stands, and of what it was before."""
+    """Columns of one click on a ballot, as in `VoteRecord`: of the present vote, and of its earlier states."""
 
     choice: Mapped[str]
     most: Mapped[int | None]

@@ -1,7 +1,7 @@
 """Our own tables: who (participant, consent), what was said (conversation, message), what came back (reply, draft,
 score), what a long conversation was about (summary), and what somebody marked on the scorer's page (flag).
 
-Every foreign key cascades from participant down. The page's history has tables of its own (`history_tables.py`);
+Every foreign key cascades from participant down. The page's history has tables of its own (`chainlit_tables.py`);
 a conversation and its thread there share one UUID.
 """
 
@@ -12,7 +12,7 @@ from typing import Any
 from sqlalchemy import CheckConstraint, ForeignKey, Index, MetaData, UniqueConstraint, text
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column, relationship
 
-from heard.db.columns import CleanText, JsonList, JsonText, UtcDateTime
+from heard.db.column_types import CleanText, JsonList, JsonText, UtcDateTime
 from heard.db.records import DraftStatus, Outcome
 
 NAMES = {
@@ -25,7 +25,7 @@ NAMES = {
 
 
 def one_of(column: str, values: type[StrEnum]) -> str:
-    """SQL that holds where a column has one of an enumeration's values."""
+    """Return an SQL condition: the column has one of an enumeration's values."""
     return f"{column} IN ({', '.join(repr(value.value) for value in values)})"
 
 

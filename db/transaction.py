@@ -1,7 +1,7 @@
-"""How anything reaches the database: one transaction that ends whole or raises a StoreError.
+"""Transactions: every access to the database is one that commits or raises a StoreError.
 
-Once begun it also ends when the caller is cancelled (Stop, a closed tab): a turn is never stored by half, and a
-reply that had arrived is not lost because its reader went away.
+Once begun it also ends if the caller is cancelled (Stop, a closed tab): a turn is never half stored, and a reply that
+had arrived is not lost because its reader went away.
 """
 
 import asyncio
@@ -16,17 +16,17 @@ from tenacity import AsyncRetrying, retry_if_exception_type, stop_after_attempt,
 
 from heard.db.engine import BEGIN, READ, WRITE, write_queue
 from heard.db.errors import StoreBusy, StoreError, translate
-from heard.db.text import clean
+from heard.db.text import clean_value
 
 Result = TypeVar("Result")
 Work = Callable[[AsyncSession], Awaitable[Result]]
 
 
 async def transact(engine: AsyncEngine, work: Work[Result], *, write: bool, attempts: int = 1) -> Result:
-    """Run `work` in one transaction and give back its result; commits when `work` returns, rolls back when it raises.
+    """Run `work` in one transaction and return its result. Commits if `work` returns, rolls back if it raises.
 
-    With `attempts` above 1 a busy database is tried again after a pause of at most 2 s. Raises StoreError (the
-    subclass says what happened), or whatever `work` raises that is not the database's.
+    With `attempts` above 1 a busy database is tried again after a pause of at most 2 s. Raises a subclass of StoreError
+    for errors of the database; other exceptions of `work` are passed on.
     """
     task = asyncio.create_task(_retried(engine, work, write, attempts))
     try:
@@ -34,7 +34,7 @@ async def transact(engine: AsyncEngine, work: Work[Result], *, write: bool, atte
     except asyncio.CancelledError:
         await asyncio.wait([task])
         if not task.cancelled():
-            task.exception()  # marks a failure as seen; the caller is past caring
+            task.exception()  # marks a failure as retrieved; the caller was cancelled
         raise
 
 
@@ -68,13 +68,13 @@ async def _once(engine: AsyncEngine, work: Work[Result], write: bool) -> Result:
 async def run_sql(
     engine: AsyncEngine, query: str, parameters: Mapping[str, Any], *, attempts: int = 1
 ) -> list[dict[str, Any]] | int:
-    """Run one statement with named parameters (`:name`): a list of rows as dicts, or the number of rows changed.
+    """Run one statement with named parameters (`:name`). Returns its rows as dicts, or the number of rows changed.
 
-    Texts are cleaned on their way in. For the page's history, whose statements come as SQL.
+    Texts are cleaned with `clean_text`. For the page's history, whose statements come as SQL.
     """
 
     async def work(session: AsyncSession) -> list[dict[str, Any]] | int:
-        done = await session.execute(text(query), clean(dict(parameters)))
+        done = await session.execute(text(query), clean_value(dict(parameters)))
         return [dict(row) for row in done.mappings()] if done.returns_rows else done.rowcount  # type: ignore[attr-defined]
 
     write = not query.lstrip().upper().startswith("SELECT")

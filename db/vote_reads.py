@@ -1,7 +1,7 @@
-"""The only reader of votes for results: one study's votes as counts, or as rows without anybody's id.
+"""The reader of votes for results: one study's votes as counts, or as rows without anybody's id.
 
-Everything is read in one snapshot, so that the counts add up. Votes stand as they are now: a changed vote counts once.
-Nothing here leaves a vote out; each group of votes comes with what the caller needs to do so, people's consent first.
+Everything is read in one snapshot, so that the counts add up. A changed vote counts once, as it is now. Nothing is left
+out here; the votes come in groups, so that the caller can exclude some, by consent first of all.
 """
 
 import json
@@ -20,10 +20,10 @@ from heard.db.study_tables import AnswerRow, BallotRow, SlotRow, VoteRow
 from heard.db.tables import ConsentRow, ParticipantRow
 from heard.db.transaction import transact
 
-_CHUNK = 20_000
+_CHUNK_ROWS = 20_000
 """Rows fetched at a time."""
 # In the order of the index ix_vote_counts: SQLite then groups a million rows without sorting them.
-_CELL: tuple[InstrumentedAttribute[Any], ...] = (
+_CELL_COLUMNS: tuple[InstrumentedAttribute[Any], ...] = (
     VoteRow.sources, VoteRow.unvotable, VoteRow.leaks, VoteRow.choice, VoteRow.most, VoteRow.least, VoteRow.attention,
     VoteRow.condition,
 )  # fmt: skip
@@ -32,7 +32,7 @@ _ALL, _REFUSING, _FAILING = "all", "refusing", "failing"
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """What votes that count as alike have in common. Positions count from 1."""
+    """A cell of the contingency table: the common values of votes that count as equal. Positions count from 1."""
 
     sources: tuple[str, ...]
     """In the order of the positions."""
@@ -55,7 +55,7 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class VoteCounts:
-    """How many votes of a study are in each cell."""
+    """The number of a study's votes in each cell."""
 
     everybody: dict[Cell, int] = field(default_factory=dict)
     """Every row of the study."""
@@ -67,9 +67,9 @@ class VoteCounts:
 
 @dataclass(frozen=True, slots=True)
 class VoteRows:
-    """Votes of the people who allow research, one entry for each in three arrays of the same length.
+    """Votes of the people who allow research: three arrays of equal length with one entry for each vote.
 
-    Persons are numbered anew in every read; their ids stay in the database.
+    People are numbered anew in every read; their ids stay in the database.
     """
 
     cells: list[Cell] = field(default_factory=list)
@@ -80,16 +80,16 @@ class VoteRows:
     item: "array[int]" = field(default_factory=lambda: array("i"))
     """A number for each of the survey's items; -1 in a live conversation."""
     failing: set[int] = field(default_factory=set)
-    """Persons who failed an attention item."""
+    """People who failed an attention item."""
 
 
 @dataclass(frozen=True, slots=True)
 class TrialCount:
-    """Showings of answers in a trial of improvement that came out alike, on judged ballots (all but skipped ones)."""
+    """The number of showings with these values, of answers in a trial of improvement. Skipped ballots do not count."""
 
     source: str
     assigned: bool
-    """Whether chance gave these answers the treatment, whatever came of it."""
+    """Whether these answers were assigned to the treatment, whatever its effect."""
     most: bool
     leak: bool
     """Whether any answer on the ballot gave its source away."""
@@ -109,9 +109,10 @@ class StudyVotes:
 
 
 async def read_votes(engine: AsyncEngine, study_id: str, *, rows: bool = False) -> StudyVotes:
-    """The votes of one study (none for a study that is not there). With `rows` also row by row, and the trial's.
+    """Return the votes of one study, with `rows` also row by row and those of its trial.
 
-    Counts take one pass over an index, rows one over the table. Raises StoreError.
+    Counts take one pass over an index, rows one over the table. A study that does not exist has no votes. Raises
+    StoreError.
     """
 
     async def work(session: AsyncSession) -> StudyVotes:
@@ -127,7 +128,7 @@ async def read_votes(engine: AsyncEngine, study_id: str, *, rows: bool = False) 
 
 
 def refusing() -> Select[Any]:
-    """Ids of people whose newest answer does not allow both chat and research, or who never answered."""
+    """Return a query of the ids of people whose newest answer does not allow both chat and research, or is missing."""
     later = aliased(ConsentRow)
     newer = select(later.id).where(later.participant_id == ConsentRow.participant_id, later.id > ConsentRow.id)
     said_no = select(ConsentRow.participant_id.label("id")).where(
@@ -139,7 +140,7 @@ def refusing() -> Select[Any]:
 
 
 def failing(study_id: str) -> Select[Any]:
-    """Ids of people who, on an attention item, marked anything but the source that it names, or nothing."""
+    """Return a query of the ids of people who, on an attention item, marked any other source than it names, or none."""
     return (
         select(VoteRow.participant_id.label("id"))
         .outerjoin(SlotRow, (SlotRow.ballot_id == VoteRow.ballot_id) & (SlotRow.position == VoteRow.most))
@@ -154,9 +155,9 @@ def failing(study_id: str) -> Select[Any]:
 
 async def _counts(session: AsyncSession, study_id: str) -> VoteCounts:
     everybody = (
-        select(literal(_ALL).label("whose"), *_CELL, func.count().label("votes"))
+        select(literal(_ALL).label("whose"), *_CELL_COLUMNS, func.count().label("votes"))
         .where(VoteRow.study_id == study_id)
-        .group_by(*_CELL)
+        .group_by(*_CELL_COLUMNS)
     )
     refusing_ids, failing_ids = refusing().subquery("refusing_ids"), failing(study_id).subquery("failing_ids")
     found = await session.execute(
@@ -173,14 +174,14 @@ async def _counts(session: AsyncSession, study_id: str) -> VoteCounts:
 
 
 def _of_people(whose: str, study_id: str, people: Any) -> Select[Any]:
-    """Counts of the votes of some people: few as a rule, so they are looked up one by one."""
+    """Return a query that counts the votes of some people, looked up one by one as they are few as a rule."""
     return (
-        select(literal(whose), *_CELL, func.count())
+        select(literal(whose), *_CELL_COLUMNS, func.count())
         .select_from(people)
         .join(VoteRow, VoteRow.participant_id == people.c.id)
         # Joined to nothing, so that SQLite cannot take the index of the whole study instead of the one of people.
         .where(VoteRow.study_id.concat("") == study_id)
-        .group_by(*_CELL)
+        .group_by(*_CELL_COLUMNS)
     )
 
 
@@ -188,7 +189,7 @@ async def _rows(session: AsyncSession, study_id: str) -> VoteRows:
     out = {row for (row,) in await session.execute(refusing())}
     failed = {row for (row,) in await session.execute(failing(study_id))}
     query = (
-        select(VoteRow.participant_id, BallotRow.item_id, *_CELL)
+        select(VoteRow.participant_id, BallotRow.item_id, *_CELL_COLUMNS)
         .join(BallotRow, BallotRow.id == VoteRow.ballot_id)
         .where(VoteRow.study_id == study_id)
     )
@@ -196,7 +197,7 @@ async def _rows(session: AsyncSession, study_id: str) -> VoteRows:
     cells: dict[tuple[Any, ...], int] = {}
     people: dict[str, int] = {}
     items: dict[str | None, int] = {None: -1}
-    stream = await session.stream(query, execution_options={"yield_per": _CHUNK})
+    stream = await session.stream(query, execution_options={"yield_per": _CHUNK_ROWS})
     async for part in stream.partitions():
         for row in part:
             person, item, key = row[0], row[1], tuple(row[2:])

@@ -1,4 +1,4 @@
-"""Voting, inside a transaction of its caller: who may vote, for what, and what they are told afterwards.
+"""Voting, inside a transaction of the caller: who may vote, for what, and what is revealed afterwards.
 
 The rules are decided here, next to the rows, so that no route and no page can forget one.
 """
@@ -51,7 +51,7 @@ MOST_SECONDS = 30 * 24 * 3600.0
 """Longest time from seeing a ballot to choosing; more is no measurement."""
 
 ReplyFromVote = Callable[[BallotRecord, VoteRecord, Sequence[AnswerRecord]], ReplyRecord | None]
-"""From a live ballot, the vote on it and its answers by position to the reply that carries the conversation on."""
+"""Maps a live ballot, a vote on it and its answers by position to the reply from which the conversation continues."""
 
 
 # Built once: for a statement as wide as the second, that takes longer than to run it.
@@ -73,37 +73,37 @@ _VOTE = insert(VoteRow.__table__)  # type: ignore[arg-type]  # a table; the unit
 
 
 def no_reply(*_: object) -> None:
-    """A `ReplyFromVote` for ballots that carry nothing on: a survey's."""
+    """A `ReplyFromVote` for the ballots of a survey, which continue no conversation."""
 
 
 async def vote(session: AsyncSession, cast: VoteRecord, reply_from_vote: ReplyFromVote) -> VoteReceipt:
-    """Take a vote, and in a live study the reply that carries the conversation on, unless its message has one.
+    """Store a vote, and in a live study the reply from which the conversation continues, unless its message has one.
 
-    A `request_id` that has been here already, be it before the vote was changed, and the same choice once more write
-    nothing and give the receipt of what is stored. Another vote on the same ballot replaces the first, whose row goes
-    to `vote_change`, unless the first has made the study reveal its sources: then it is refused.
+    The same choice again, or a `request_id` that was used before, stores nothing and returns the receipt of what is
+    stored. Another vote on the same ballot replaces the first, whose row goes to `vote_change`; it is refused if the
+    participant `is_informed` by the first.
 
     A person waits for this, and fifty may at once, so everything is read once: three statements for a first vote.
-    Raises VoteRefused with the sentence for the page; StoreGone when the ballot or the person has been erased;
-    ValueError for a reply to another message.
+    Raises VoteRefused with the sentence for the page, StoreGone if the ballot or the person has been erased, ValueError
+    for a reply to another message.
     """
     cast = replace(cast, reason=None if cast.reason is None else clean_text(cast.reason))  # as it will be stored
     # The person's row first, as everywhere: two writers that lock in different orders would wait for each other.
     if await session.scalar(_PERSON, {"person": cast.participant_id}) is None:
         raise StoreGone(ERASED)
-    row, study, answers, consent = await _ballot_to_vote_on(session, cast)
+    row, study, answers, consent = await _lock_ballot(session, cast)
     if row.participant_id != cast.participant_id:
         raise VoteRefused(NOT_YOURS)
-    _check(consent, study.kind)
+    _require_consent(consent, study.kind)
     ballot, earlier = ballot_record(row), row.vote
-    if earlier is None or not await _seen(session, earlier, cast):
+    if earlier is None or not await _is_repeated(session, earlier, cast):
         if any(answer.item_id is None and answer.status is AnswerStatus.PENDING for answer in answers):
             raise VoteRefused(NOT_WHOLE)
         if fault := fault_of(cast, ballot):
             raise VoteRefused(fault)
         if is_informed(study.reveals, vote_record(earlier) if earlier else None):
-            raise VoteRefused(FINAL)  # whoever knows the sources votes blind no more
-        earlier = await _written(session, row, cast, answers)
+            raise VoteRefused(FINAL)  # an informed vote would not be blind
+        earlier = await _write_vote(session, row, cast, answers)
         if ballot.message_id is not None:
             await _store_continuation(session, ballot.message_id, reply_from_vote(ballot, cast, answers))
         await session.flush()
@@ -111,11 +111,11 @@ async def vote(session: AsyncSession, cast: VoteRecord, reply_from_vote: ReplyFr
     return VoteReceipt(ballot, stored, earlier.changes, tuple(answers) if is_informed(study.reveals, stored) else None)
 
 
-async def _ballot_to_vote_on(
+async def _lock_ballot(
     session: AsyncSession, cast: VoteRecord
 ) -> tuple[BallotRow, StudyRecord, list[AnswerRecord], ConsentRow | None]:
-    """The ballot, locked, with its slots and its vote; its study; its answers by position; the voter's newest consent.
-    Raises StoreGone."""
+    """Lock a ballot. Returns it with its slots and vote, its study, its answers by position, and the voter's newest
+    consent. Raises StoreGone."""
     found = (await session.execute(_BALLOT, {"ballot": cast.ballot_id, "person": cast.participant_id})).all()
     if not found:
         raise StoreGone(NOT_THERE)
@@ -125,9 +125,8 @@ async def _ballot_to_vote_on(
     return row, study_record(study), [answer_record(answer) for _, _, _, answer, *_ in found], consent
 
 
-async def _seen(session: AsyncSession, row: VoteRow, cast: VoteRecord) -> bool:
-    """Whether a vote says nothing new: its click has been here, or it is the stored choice over again, or it is a skip,
-    which never takes back what has been chosen."""
+async def _is_repeated(session: AsyncSession, row: VoteRow, cast: VoteRecord) -> bool:
+    """Whether a vote changes nothing: the same click or choice again, or a skip, which never replaces a vote."""
     judged = (cast.choice.value, cast.most, cast.least, cast.reason)
     if cast.choice is Choice.SKIPPED:
         return True
@@ -139,15 +138,15 @@ async def _seen(session: AsyncSession, row: VoteRow, cast: VoteRecord) -> bool:
     return await session.scalar(earlier.limit(1)) is not None
 
 
-async def _written(
+async def _write_vote(
     session: AsyncSession, ballot: BallotRow, cast: VoteRecord, answers: Sequence[AnswerRecord]
 ) -> VoteRow:
     values = {name: getattr(cast, name) for name in VOTE} | {"choice": cast.choice.value}
     row = ballot.vote
     if row is None:
-        written = {"study_id": ballot.study_id, "changes": 0, **values, **_summary(ballot, answers)}
-        await session.execute(_VOTE, written)
-        return VoteRow(**written)
+        row_values = {"study_id": ballot.study_id, "changes": 0, **values, **_copied_columns(ballot, answers)}
+        await session.execute(_VOTE, row_values)
+        return VoteRow(**row_values)
     _keep_history(session, row)
     for name, value in values.items():
         setattr(row, name, value)
@@ -155,7 +154,7 @@ async def _written(
     return row
 
 
-def _summary(ballot: BallotRow, answers: Sequence[AnswerRecord]) -> dict[str, str | None]:
+def _copied_columns(ballot: BallotRow, answers: Sequence[AnswerRecord]) -> dict[str, str | None]:
     leaking = [slot.position for slot, answer in zip(ballot.slots, answers, strict=True) if answer.leak]
     return {
         "sources": json.dumps([slot.source for slot in ballot.slots], ensure_ascii=False),
@@ -172,7 +171,7 @@ def _keep_history(session: AsyncSession, row: VoteRow) -> None:
 
 
 async def _store_continuation(session: AsyncSession, message_id: str, reply: ReplyRecord | None) -> None:
-    """Make a reply the answer to the ballot's message, unless it has one: the conversation has gone on from that."""
+    """Store a reply to the ballot's message, unless it has one, from which the conversation has continued."""
     if reply is None:
         return
     if reply.message_id != message_id:
@@ -184,7 +183,7 @@ async def _store_continuation(session: AsyncSession, message_id: str, reply: Rep
 
 
 def fault_of(cast: VoteRecord, ballot: BallotRecord) -> str | None:
-    """What is wrong with a vote on this ballot, as a sentence for the page; None when nothing is."""
+    """Return what is wrong with a vote on this ballot, as a sentence for the page, or None."""
     if not (math.isfinite(cast.seconds) and 0 <= cast.seconds <= MOST_SECONDS):
         return NO_SUCH_TIME
     if ballot.closed_reason and cast.choice is not Choice.SKIPPED:
@@ -209,12 +208,12 @@ def fault_of(cast: VoteRecord, ballot: BallotRecord) -> str | None:
 
 
 async def check_consent(session: AsyncSession, participant_id: str, kind: StudyKind) -> None:
-    """A survey is research and nothing else; a live ballot is part of the chat, and leaves it only by consent."""
+    """Raise VoteRefused without consent: to chat and research for a survey, to the chat alone for a live study."""
     newest = select(ConsentRow).where(ConsentRow.participant_id == participant_id).order_by(ConsentRow.id.desc())
-    _check(await session.scalar(newest.limit(1)), kind)
+    _require_consent(await session.scalar(newest.limit(1)), kind)
 
 
-def _check(consent: ConsentRow | None, kind: StudyKind) -> None:
+def _require_consent(consent: ConsentRow | None, kind: StudyKind) -> None:
     if consent is None or not consent.chat:
         raise VoteRefused(NO_CHAT)
     if kind is StudyKind.SURVEY and not consent.research:

@@ -42,7 +42,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
 """Of every room: the rooms that it may import beside itself. All may import src/heard, which imports none of them."""
 HOMES = {
     "aiolimiter": {"chat_app/comparing/running.py"},
-    "aiosqlite": {"db/lite.py"},
+    "aiosqlite": {"db/sqlite_driver.py"},
     "alembic": {"db/"},
     "anthropic": {"chat_app/models/providers/"},
     "anyascii": {"scorer/disguises.py"},

@@ -32,11 +32,11 @@ class DataError(UserError):
 def upgrade() -> None:
     """Make the database, or bring it to the newest form. Safe to run again and while heard runs."""
     from heard.chat_app.common.settings import load_settings
-    from heard.db.engine import address, upgrade_sync
+    from heard.db.engine import printable_url, upgrade_sync
 
     settings = load_settings()
     upgrade_sync(settings.database)
-    typer.echo(f"The database is up to date: {address(settings.database)}")
+    typer.echo(f"The database is up to date: {printable_url(settings.database)}")
 
 
 @data_app.command()

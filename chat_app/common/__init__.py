@@ -1,1 +1,1 @@
-"""What every room may use and what knows none of them: settings, identity, texts, background work."""
+"""Shared by all rooms, importing none of them: settings, identity, texts, background work."""

@@ -1,4 +1,4 @@
-"""Work that nobody waits for."""
+"""Background work."""
 
 import asyncio
 import logging
@@ -10,7 +10,7 @@ _tasks: set[asyncio.Task[None]] = set()
 
 
 def in_background(work: Coroutine[Any, Any, None]) -> None:
-    """Run `work` without waiting for it; a fault in it is logged by kind and ends there."""
+    """Run `work` in a background task. An exception of it is logged by type and not raised."""
 
     async def run() -> None:
         try:

@@ -1,7 +1,7 @@
-"""Who a visitor is: a random UUID in a signed cookie, and nothing else (no login, no name, no address).
+"""The identity of a visitor: a random UUID in a signed cookie, and nothing else (no login, no name, no address).
 
-The signature (itsdangerous, HMAC) is what keeps one person from asking for another's data: an id that was not
-signed here counts as no id at all.
+The signature (itsdangerous, HMAC) keeps one person from requesting another's data: an id that was not signed here
+counts as no id at all.
 """
 
 import hashlib
@@ -32,21 +32,21 @@ _SALT = "heard-visitor-1"
 
 
 class IdentityError(UserError):
-    """The secret behind the cookies cannot be read or made; `str()` names the file and the next step."""
+    """The secret of the cookies cannot be read or made; `str()` names the file and the next step."""
 
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """Signs and checks visitor ids with one secret of 32 bytes."""
+    """Signs and verifies visitor ids with one secret of 32 bytes."""
 
     secret: bytes = field(repr=False)
     """Never shown: a representation of this object may end in a log."""
 
     @classmethod
     def load(cls, data_dir: Path) -> "Identity":
-        """Read `data_dir/secret`, or make it at the first start (mode 0600, whole or not at all).
+        """Read `data_dir/secret`, or make it atomically at the first start (mode 0600).
 
-        Raises IdentityError when the file cannot be written or is not a secret of ours.
+        Raises IdentityError if the file cannot be written or is not such a secret.
         """
         path = data_dir / "secret"
         try:
@@ -66,35 +66,35 @@ class Identity:
         return cls(secret)
 
     def chat_secret(self) -> str:
-        """The key for Chainlit's own login token, 64 hex digits; derived, so that there is one secret to keep."""
+        """Return the key for Chainlit's own login token, 64 hex digits, derived from the secret."""
         return hmac.new(self.secret, b"chainlit-auth-1", hashlib.sha256).hexdigest()
 
     def sign(self, participant_id: str) -> str:
-        """Cookie value for a participant."""
+        """Return the cookie value for a participant."""
         return self.seal(participant_id, _SALT)
 
     def participant(self, cookie: str | None) -> str | None:
-        """The UUID in a cookie value, or None when it is absent, tampered with or not a UUID. Never raises."""
-        value = self.sealed(cookie or "", _SALT)
+        """Return the UUID in a cookie value; None if it is absent, tampered with or not a UUID. Never raises."""
+        value = self.unseal(cookie or "", _SALT)
         try:
             return str(uuid.UUID(value)) if isinstance(value, str) else None
         except ValueError:
             return None
 
     def participant_from_headers(self, headers: Mapping[str, str]) -> str | None:
-        """The participant of a request, from its `cookie` header. Never raises."""
+        """Return the participant of a request from its `cookie` header, or None. Never raises."""
         return self.participant(cookies_of(headers).get(VISITOR_COOKIE))
 
     def seal(self, value: str | int, purpose: str) -> str:
-        """Cookie value that `sealed` reads for the same purpose, with the same secret, and nobody else can make."""
+        """Return a signed cookie value, which `unseal` reads for the same purpose and with the same secret."""
         return self._serializer(purpose).dumps(value)
 
-    def sealed(self, cookie: str, purpose: str) -> Any:
-        """What `seal` put into a cookie value; None when that is absent, tampered with or of another purpose. Never
-        raises."""
+    def unseal(self, cookie: str, purpose: str) -> Any:
+        """Return the value of a cookie made by `seal`; None if it is absent, tampered with or for another purpose.
+        Never raises."""
         try:
             return self._serializer(purpose).loads(cookie)
-        except (BadSignature, ValueError):  # the latter for what is no text that can be encoded
+        except (BadSignature, ValueError):  # the latter for a string that cannot be encoded
             return None
 
     def _serializer(self, purpose: str) -> URLSafeSerializer:
@@ -102,18 +102,18 @@ class Identity:
 
 
 def new_participant() -> str:
-    """A fresh random id (UUID 4)."""
+    """Return a new random id (UUID 4)."""
     return str(uuid.uuid4())
 
 
 def cookies_of(headers: Mapping[str, str]) -> dict[str, str]:
-    """All cookies of a request's headers; a malformed header gives none. Never raises."""
+    """Return the cookies of a request's headers; none for a malformed header. Never raises."""
     raw = headers.get("cookie") or headers.get("Cookie") or ""
     return dict(_pairs(raw))
 
 
 def country_from_headers(headers: Mapping[str, str], known: Mapping[str, str]) -> str | None:
-    """The country that the person chose for crisis numbers, if it is one of `known` (ISO code to name)."""
+    """Return the country that the person chose for crisis numbers, if it is one of `known` (ISO code to name)."""
     code = cookies_of(headers).get(COUNTRY_COOKIE, "")
     return code if code in known else None
 
@@ -130,7 +130,7 @@ def _pairs(raw: str) -> Iterator[tuple[str, str]]:
 
 
 def _write_once(path: Path, secret: bytes) -> None:
-    """Write in full beside, then link into place: of two servers starting at once, both end up with one secret."""
+    """Write a temporary file and link it into place, so that two servers that start at once share one secret."""
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=".secret-")  # mkstemp makes it 0600
     try:
         with os.fdopen(handle, "w", encoding="ascii") as file:

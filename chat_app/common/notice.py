@@ -1,4 +1,4 @@
-"""The notice that people agree to, and its version: a date, and a fingerprint of the very words that were shown."""
+"""The notice that people consent to, and its version: a date and a fingerprint of its exact text."""
 
 import hashlib
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ HERE = Path(__file__).parents[1] / "web" / "pages"
 
 @lru_cache(maxsize=1)
 def templates() -> Environment:
-    """The page templates; everything put into them is escaped unless it is Markup."""
+    """Return the environment of the page templates, in which everything is escaped unless it is Markup."""
     return Environment(
         loader=FileSystemLoader(HERE / "templates"),
         autoescape=True,
@@ -28,7 +28,7 @@ def templates() -> Environment:
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """The notice in one wording: `html` to show and `version` to store with an answer (date + 12 hex digits)."""
+    """The notice in one wording: `html` to show, and `version` to store with an answer (date + 12 hex digits)."""
 
     html: Markup
     version: str
@@ -36,7 +36,7 @@ class Notice:
 
 @lru_cache(maxsize=4)
 def notice(persona_word: str) -> Notice:
-    """The notice with the deployment's word for the persona; another word is another version."""
+    """Return the notice with the deployment's word for the persona; another word is another version."""
     html = templates().get_template("notice.html").render(persona_word=persona_word)
     fingerprint = hashlib.sha256(" ".join(html.split()).encode("utf-8")).hexdigest()[:12]
     return Notice(Markup(html), f"{NOTICE_DATE}.{fingerprint}")

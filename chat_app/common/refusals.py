@@ -1,8 +1,8 @@
-"""A refusal that a program gets, with its HTTP status."""
+"""An HTTP error response with a plain sentence."""
 
 
 class RefusedCall(Exception):
-    """A call that gets an HTTP status and a plain sentence; never the caller's own text."""
+    """A refused request: an HTTP status and a plain sentence, which never repeats the caller's text."""
 
     def __init__(self, status: int, sentence: str) -> None:
         super().__init__(sentence)

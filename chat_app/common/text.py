@@ -1,19 +1,19 @@
-"""Text from outside, made safe to store, send and show. One place, used at the door of a turn and at its end."""
+"""Clean texts from outside, so that they can be stored, sent and shown."""
 
 import unicodedata
 
 _UNSEEN = {"Cc", "Cf", "Cs", "Zs", "Zl", "Zp", "Mn"}
 
 
-def readable(text: str) -> str:
-    """`text` without what no database or protocol can carry.
+def clean_unicode(text: str) -> str:
+    """Return `text` without characters that databases and protocols refuse.
 
-    Halves of surrogate pairs are joined or else become U+FFFD; NULs go.
+    Surrogate pairs are joined, lone surrogates become U+FFFD, and NULs are removed.
     """
     whole = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     return whole.replace("\x00", "")
 
 
 def has_visible(text: str) -> bool:
-    """Whether a person would see anything: False for white space, zero-width and control characters alone."""
+    """Whether `text` has a visible character: False if it is only white space, zero-width and control characters."""
     return any(unicodedata.category(character) not in _UNSEEN for character in text)

@@ -1,13 +1,13 @@
-"""Tasks that stand and fall together."""
+"""Run tasks as a group."""
 
 import asyncio
 from collections.abc import Sequence
 
 
-async def together(workers: Sequence["asyncio.Future[None]"]) -> None:
-    """Wait for all of them. If one fails or this is cancelled, the others are cancelled and have ended when it raises.
+async def gather_or_cancel(workers: Sequence["asyncio.Future[None]"]) -> None:
+    """Wait for all tasks. If one fails or this is cancelled, the others are cancelled, and have ended when it raises.
 
-    Unlike `asyncio.TaskGroup` it raises the first fault itself, so that a command can tell it in its own sentence.
+    Unlike `asyncio.TaskGroup` it raises the first exception itself and not a group.
     """
     try:
         await asyncio.gather(*workers)

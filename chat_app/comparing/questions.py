@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from heard.chat_app.common.text import has_visible, readable
+from heard.chat_app.common.text import clean_unicode, has_visible
 from heard.chat_app.safety import crisis_check
 from heard.chat_app.studies.question_files import question_column
 from heard.errors import UserError
@@ -46,7 +46,7 @@ def read_questions(path: Path, longest: int) -> Questions:
     lines = _text_lines(path, raw) if path.suffix.lower() == ".txt" else _cells(path, raw, found)
     seen: dict[str, int] = {}
     for line, given in lines:
-        text = readable(given).strip()
+        text = clean_unicode(given).strip()
         if not has_visible(text):
             found.faults.append(f"line {line}: the question is empty.")
         elif text in seen:

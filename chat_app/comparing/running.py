@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from aiolimiter import AsyncLimiter
 
-from heard.chat_app.common.workers import together
+from heard.chat_app.common.workers import gather_or_cancel
 from heard.chat_app.comparing.journal import Entry, Journal
 from heard.chat_app.comparing.plan import Cell, Key, Plan
 from heard.chat_app.conversation.answer_request import AnswerRequest
@@ -61,7 +61,7 @@ async def run(
     workers = [
         worker for model in plan.models for worker in runner.workers(model, open_calls, per_minute.get(model.id))
     ]
-    await together(workers)
+    await gather_or_cancel(workers)
     return runner.report
 
 

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
 
-from heard.chat_app.common.text import readable
+from heard.chat_app.common.text import clean_unicode
 from heard.chat_app.conversation.events import TurnRequest
 from heard.chat_app.models.records import Delta, ModelSpec, StreamItem, Usage
 from heard.db.records import DraftRecord, DraftStatus, ReplyRecord, ScoreRecord, StepRecord
@@ -82,7 +82,7 @@ class Drafts:
         """Turn the open step into a record. Returns its text, stripped."""
         assert self._open is not None
         assert self._step is not None
-        text = readable("".join(self._pieces))
+        text = clean_unicode("".join(self._pieces))
         step = StepRecord(
             name=self._step,
             text=text,
@@ -121,7 +121,7 @@ class Drafts:
             self.end_step()  # what had arrived of it is kept
         draft = replace(
             self._open,
-            text=readable("".join(self._pieces)),
+            text=clean_unicode("".join(self._pieces)),
             status=status,
             first_token_seconds=self._first,
             total_seconds=time.perf_counter() - self._began,

@@ -3,7 +3,7 @@
 import time
 from contextlib import aclosing
 
-from heard.chat_app.common.text import readable
+from heard.chat_app.common.text import clean_unicode
 from heard.chat_app.models.client import Models
 from heard.chat_app.models.records import Delta, ModelSpec, Usage
 from heard.db.records import StepRecord
@@ -22,7 +22,7 @@ async def ask_hidden(models: Models, model: ModelSpec, prompt: Prompt, name: str
                 usage = item
     return StepRecord(
         name=name,
-        text=readable("".join(pieces)).strip(),
+        text=clean_unicode("".join(pieces)).strip(),
         prompt_sha256=prompt.sha256,
         model=model.id,
         max_tokens=prompt.max_tokens,

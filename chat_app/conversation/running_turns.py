@@ -93,8 +93,8 @@ class TurnView:
     end: TurnEnd | None = None
 
     @property
-    def begun(self) -> bool:
-        """Whether there is something to show in the reply's place."""
+    def started(self) -> bool:
+        """Whether there is anything to show in the reply's place."""
         return bool(self.number or self.ahead or self.writing)
 
     def apply(self, event: TurnEvent) -> None:

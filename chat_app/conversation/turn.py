@@ -15,7 +15,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 
-from heard.chat_app.common.text import has_visible, readable
+from heard.chat_app.common.text import clean_unicode, has_visible
 from heard.chat_app.conversation.answer_request import AnswerRequest, History
 from heard.chat_app.conversation.drafting import write_drafts
 from heard.chat_app.conversation.drafts import Drafts
@@ -45,7 +45,7 @@ async def run_turn(
 
     Raises nothing that a person could cause: failures of models and database are events with a plain sentence.
     """
-    request = replace(request, text=readable(request.text))
+    request = replace(request, text=clean_unicode(request.text))
     verdict = crisis_check.check(request.text)
     if verdict.crisis:
         try:

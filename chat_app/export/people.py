@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from heard.chat_app.export.folder import ExportError
-from heard.db.vote_export import Batch
+from heard.db.research_export import Batch
 
 DIGITS = 6
 """Of a person's number, with zeros before it; a longer one is written whole."""

@@ -14,8 +14,8 @@ import pyarrow.compute as pc
 
 from heard.chat_app.export.cells import Chunk, beside, cells, chunk, taken
 from heard.chat_app.export.columns import ANSWERS, FORMATTING, SCALES, Column, Kind, TableOfExport
+from heard.db.research_export import Batch, ExportReader
 from heard.db.study_records import LETTERS
-from heard.db.vote_export import Batch, ExportReader
 
 NAMES = {
     "study_id": "study",

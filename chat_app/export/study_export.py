@@ -34,8 +34,8 @@ from heard.chat_app.export.rows import (
     wide_chunk,
 )
 from heard.chat_app.export.table_files import FileRecord, HashedFile, TableFiles
+from heard.db.research_export import ALLOWED, TEXTS, Engine, ExportReader, Total, export_reader
 from heard.db.study_records import LETTERS
-from heard.db.vote_export import ALLOWED, TEXTS, Engine, ExportReader, Total, export_reader
 from heard.hints import nearest_name
 
 

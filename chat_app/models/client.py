@@ -18,7 +18,7 @@ from langchain_core.language_models.chat_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception, stop_after_attempt, wait_random_exponential
 
-from heard.chat_app.common.text import readable
+from heard.chat_app.common.text import clean_unicode
 from heard.chat_app.models import failures
 from heard.chat_app.models.catalogue import ModelsError, load_models
 from heard.chat_app.models.circuit_breaker import COOLDOWN_SECONDS, CircuitBreaker, CircuitBreakers, CoolingDown
@@ -187,7 +187,7 @@ class Models:
 
     async def _start_reply(self, spec: ModelSpec, key: str, prompt: Prompt, ticket: Ticket | None) -> ReplyStream:
         """Call the model until its first token is there, at most ATTEMPTS times. Raises AttemptError."""
-        messages = [MESSAGE_TYPES[message.role](content=readable(message.content)) for message in prompt.messages]
+        messages = [MESSAGE_TYPES[message.role](content=clean_unicode(message.content)) for message in prompt.messages]
         retrying = AsyncRetrying(
             stop=stop_after_attempt(ATTEMPTS),
             retry=retry_if_exception(_is_retryable),

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from typing import Any, Protocol
 
-from heard.chat_app.common.text import has_visible, readable
+from heard.chat_app.common.text import clean_unicode, has_visible
 from heard.chat_app.models import failures
 from heard.chat_app.models.connections import OPEN_RESPONSES, Response
 from heard.chat_app.models.failures import AttemptError, attempt_error, provider_errors
@@ -164,7 +164,7 @@ class ReplyStream:
         self._half_surrogate = ""
         if text and "\ud800" <= text[-1] <= "\udbff":
             self._half_surrogate, text = text[-1], text[:-1]
-        return readable(text)
+        return clean_unicode(text)
 
     def _note_end(self, chunk: Chunk) -> None:
         data = chunk.response_metadata

@@ -11,7 +11,7 @@ from collections import OrderedDict
 
 import httpx2
 
-from heard.chat_app.common.text import readable
+from heard.chat_app.common.text import clean_unicode
 from heard.chat_app.models.llama_engine import Engine
 from heard.chat_app.models.local_chat import without_special_tokens
 from heard.chat_app.models.providers import PROVIDERS
@@ -42,7 +42,7 @@ class TokenCounts:
         """
         if self.is_exact(spec):
             assert self._engine is not None
-            text = without_special_tokens(readable(text), self._engine.special_tokens)
+            text = without_special_tokens(clean_unicode(text), self._engine.special_tokens)
             digest = hashlib.blake2b(text.encode("utf-8"), digest_size=16).digest()
             with self._lock:
                 if digest in self._cache:

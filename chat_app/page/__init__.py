@@ -1,1 +1,1 @@
-"""The chat page on Chainlit: what is drawn, what a person chooses, and what is drawn again from the history."""
+"""The chat page on Chainlit: rendering replies, the settings panel, and reopening conversations from the history."""

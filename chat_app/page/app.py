@@ -1,6 +1,6 @@
-"""The chat page: Chainlit's callbacks. They show what a turn says and decide nothing; `turn.py` decides.
+"""The chat page: Chainlit's callbacks. They show the events of a turn and decide nothing; `turn.py` decides.
 
-Loaded by the server by its path (`mount_chainlit`), so it takes what it works with from `runtime.current()`.
+Loaded by the server by its path (`mount_chainlit`), so it gets its services from `runtime.current()`.
 """
 
 import asyncio
@@ -28,13 +28,13 @@ from heard.chat_app.conversation.events import TurnRequest
 from heard.chat_app.conversation.running_turns import Events, RunningTurn
 from heard.chat_app.conversation.turn import run_turn
 from heard.chat_app.page import chat_settings, reopen, settings_panel, wording
-from heard.chat_app.page.bubble import Bubble
-from heard.chat_app.page.chainlit_frame import Page
+from heard.chat_app.page.chainlit_output import ChainlitOutput
 from heard.chat_app.page.chainlit_patches import mute_profiles_warning, replace_callbacks, replace_socket_handlers
 from heard.chat_app.page.chat_settings import ChoiceError, Choices, Offer
 from heard.chat_app.page.data_layer import HeardDataLayer
 from heard.chat_app.page.prompt_watch import current_prompts
 from heard.chat_app.page.reopen_ballots import ballot_entries
+from heard.chat_app.page.reply_renderer import ReplyRenderer
 from heard.chat_app.page.runtime import current
 from heard.chat_app.safety import crisis_check
 from heard.chat_app.studies.ballot_turn import run_ballot_turn
@@ -46,7 +46,7 @@ from heard.prompts.records import Persona
 
 ICON = "/public/avatars/persona.svg"
 REOPEN_SECONDS = 0.05
-"""Pause before a reopened page is drawn on: Chainlit sends it the conversation right after `on_chat_resume` returns."""
+"""Pause before a reopened page is drawn on: Chainlit sends the conversation right after `on_chat_resume` returns."""
 
 WIDGETS: dict[str, Callable[..., InputWidget]] = {"select": Select, "switch": Switch, "slider": Slider}
 
@@ -70,7 +70,7 @@ _widths: "WeakKeyDictionary[WebsocketSession, str]" = WeakKeyDictionary()
 
 
 def guarded(callback: Callable[P, Awaitable[None]]) -> Callable[P, Coroutine[Any, Any, None]]:
-    """The boundary to Chainlit, which would send the text of an exception to the browser: SQL and words included."""
+    """Wrap a callback so that no exception reaches Chainlit, which would send its text to the browser, SQL included."""
 
     @wraps(callback)
     async def safe(*args: P.args, **kwargs: P.kwargs) -> None:
@@ -79,7 +79,7 @@ def guarded(callback: Callable[P, Awaitable[None]]) -> Callable[P, Coroutine[Any
         except Exception as error:  # noqa: BLE001 - the boundary named above
             reference = secrets.token_hex(4)
             log.error("page failed, reference %s: %s", reference, type(error).__name__)
-            await say(wording.crashed(reference))
+            await send_notice(wording.crash_text(reference))
 
     return safe
 
@@ -89,13 +89,13 @@ def guarded(callback: Callable[P, Awaitable[None]]) -> Callable[P, Coroutine[Any
 
 @cl.data_layer
 def data_layer() -> HeardDataLayer:
-    """Chainlit's history, in our database."""
+    """Return Chainlit's data layer on our database."""
     return HeardDataLayer(current().services.store)
 
 
 @cl.header_auth_callback
 async def participant(headers: Mapping[str, str]) -> cl.User | None:
-    """The visitor in the signed cookie; nobody without consent to the chat."""
+    """Return the visitor of the signed cookie; None without consent to the chat."""
     page = current()
     participant_id = page.identity.participant_from_headers(headers)
     if participant_id is None:
@@ -106,37 +106,37 @@ async def participant(headers: Mapping[str, str]) -> cl.User | None:
 
 @cl.set_chat_profiles
 async def personas(user: cl.User | None) -> list[cl.ChatProfile]:
-    """One profile for each of the `voices`, in menu order."""
+    """Return a chat profile for each of the `offered_personas`, in menu order."""
     return [
         cl.ChatProfile(
             name=persona.id,
             display_name=persona.name,
-            markdown_description=wording.opening(persona),
+            markdown_description=wording.introduction(persona),
             icon=ICON,
             default=place == 0,
             starters=[cl.Starter(label=starter.label, message=starter.message) for starter in persona.starters],
         )
-        for place, persona in enumerate(voices().values())
+        for place, persona in enumerate(offered_personas().values())
     ]
 
 
 def emitter() -> Any:
-    """What sends events to this callback's browser; untyped in Chainlit."""
+    """Return the object that sends events to this callback's browser; untyped in Chainlit."""
     return cl.context.emitter
 
 
-def here() -> WebsocketSession:
-    """The session whose browser this callback serves."""
+def current_session() -> WebsocketSession:
+    """Return the session of the browser that this callback serves."""
     return cast(WebsocketSession, cl.context.session)
 
 
 def participant_of(session: WebsocketSession) -> str:
-    """The signed-in participant's id."""
+    """Return the id of the signed-in participant."""
     return session.user.identifier if session.user else ""
 
 
-def voices() -> Mapping[str, Persona]:
-    """The personas in menu order; in blind mode a single one that names nobody, so that no menu is shown."""
+def offered_personas() -> Mapping[str, Persona]:
+    """Return the personas by id in menu order; in blind mode the neutral one alone, so that no menu is shown."""
     page = current()
     library = current_prompts(page.services, page.live_study)
     neutral = neutral_persona(library)
@@ -144,8 +144,8 @@ def voices() -> Mapping[str, Persona]:
 
 
 def persona_of(session: WebsocketSession) -> Persona | None:
-    """The persona that the browser asked for, the default when it asked for none, or None when there is no such one."""
-    all_of_them = voices()
+    """Return the persona that the browser requested, or the default; None if the requested one does not exist."""
+    all_of_them = offered_personas()
     if not session.chat_profile or current().live_study:
         return next(iter(all_of_them.values()))
     return all_of_them.get(session.chat_profile)
@@ -154,59 +154,59 @@ def persona_of(session: WebsocketSession) -> Persona | None:
 # --- settings -------------------------------------------------------------------------------------------------------
 
 
-def offer() -> Offer:
-    """What the panel offers."""
+def current_offer() -> Offer:
+    """Return what the settings panel offers."""
     services, blind = current().services, current().live_study is not None
     improve = services.library.policies[services.settings.improve_policy]
     return Offer(services.models.specs, services.library.strategies, dict(crisis_check.countries()), improve, blind)
 
 
-def shown_choices(session: WebsocketSession) -> dict[str, Any]:
-    """The choices in force, as far as the page may know them."""
-    return chat_settings.shown(choices_of(session), offer())
+def visible_choices(session: WebsocketSession) -> dict[str, Any]:
+    """Return the present choices, as far as the page may know them."""
+    return chat_settings.visible_values(choices_of(session), current_offer())
 
 
 def choices_of(session: WebsocketSession) -> Choices:
-    """The choices in force for a session."""
+    """Return the present choices of a session."""
     if session not in _choices:
         cookies = {"cookie": str(session.environ.get("HTTP_COOKIE", ""))}
         country = country_from_headers(cookies, dict(crisis_check.countries()))
         page = current()
-        _choices[session] = chat_settings.first_choices(
+        _choices[session] = chat_settings.default_choices(
             page.services.settings, country, blind=page.live_study is not None
         )
     return _choices[session]
 
 
 async def show_panel(session: WebsocketSession) -> None:
-    """Fill the settings panel with the choices in force."""
-    fields = settings_panel.fields(choices_of(session), offer())
+    """Fill the settings panel with the present choices."""
+    fields = settings_panel.fields(choices_of(session), current_offer())
     shown: Any = cl.ChatSettings([WIDGETS[field.pop("kind")](**field) for field in fields])
     await shown.send()
 
 
 @guarded
 async def on_settings(values: dict[str, Any]) -> None:
-    """Take the panel's values from the next message on; refuse made-up ones with a sentence."""
-    session = here()
+    """Apply the panel's values from the next message on; refuse invalid ones with a sentence."""
+    session = current_session()
     before = choices_of(session)
     try:
-        _choices[session] = chat_settings.changed(before, values, offer())
+        _choices[session] = chat_settings.updated_choices(before, values, current_offer())
     except ChoiceError as refusal:
         await emitter().send_toast(str(refusal), "error")
         await show_panel(session)
     # Chainlit has already put the browser's raw values here, and would write them down.
-    session.chat_settings = shown_choices(session)
-    keep_choices(session)
+    session.chat_settings = visible_choices(session)
+    save_choices(session)
 
 
-def keep_choices(session: WebsocketSession) -> None:
-    """Write persona and choices to the conversation, so that they are still there when it is opened again."""
+def save_choices(session: WebsocketSession) -> None:
+    """Store persona and choices with the conversation, so that they are kept when it is reopened."""
     chosen = choices_of(session)
     layer = cast(Any, get_data_layer)()
     if session.has_first_interaction and _saved.get(session) != chosen:
         _saved[session] = chosen
-        metadata = {"chat_profile": session.chat_profile, "chat_settings": shown_choices(session)}
+        metadata = {"chat_profile": session.chat_profile, "chat_settings": visible_choices(session)}
         in_background(layer.update_thread(thread_id=session.thread_id, metadata=metadata))
 
 
@@ -215,17 +215,17 @@ def keep_choices(session: WebsocketSession) -> None:
 
 @guarded
 async def on_chat_start() -> None:
-    """A new page. May run twice for one session, so it only shows what holds anyway."""
-    session = here()
+    """Set up a new page. Chainlit may call it twice for one session, so it is idempotent."""
+    session = current_session()
     if persona_of(session) is None:
-        await say(NO_PERSONA)
+        await send_notice(NO_PERSONA)
     await show_panel(session)
 
 
 @guarded
 async def on_chat_resume(thread: ThreadDict) -> None:
-    """A conversation opened again, by its own participant (Chainlit has checked that)."""
-    session, page = here(), current()
+    """Reopen a conversation of this participant (Chainlit has checked that)."""
+    session, page = current_session(), current()
     stored: Any = thread.get("metadata") or {}
     metadata = json.loads(stored) if isinstance(stored, str) else stored
     await page.turns.wait_until_stored(thread["id"])
@@ -240,13 +240,13 @@ async def on_chat_resume(thread: ThreadDict) -> None:
     # The page's history does not hold the model, our tables do.
     models = [reply.kept.model for reply in replies.values()]
     kept = ({"model": models[-1]} if models else {}) | (metadata.get("chat_settings") or {})
-    _choices[session] = chat_settings.restored(choices_of(session), kept, offer())
-    session.chat_settings = shown_choices(session)
+    _choices[session] = chat_settings.restored_choices(choices_of(session), kept, current_offer())
+    session.chat_settings = visible_choices(session)
     profile, neutral = persona_of(session), neutral_persona(page.services.library).name
     thread["metadata"] = {"chat_profile": profile.id if profile else None, "chat_settings": session.chat_settings}
 
     names = {key: neutral if page.live_study else one.name for key, one in page.services.library.personas.items()}
-    steps = reopen.with_replies(
+    steps = reopen.merge_replies(
         cast(list[reopen.Step], thread.get("steps") or []),
         thread["id"],
         replies,
@@ -257,11 +257,11 @@ async def on_chat_resume(thread: ThreadDict) -> None:
         ballots=ballots,
         ballot_author=neutral,
     )
-    under = reopen.elements(thread["id"], replies, ballots, scores=choices_of(session).live_scores)
+    under = reopen.page_elements(thread["id"], replies, ballots, scores=choices_of(session).live_scores)
     thread["elements"] = cast(Any, under)
 
     if turn is not None and turn.request.participant_id == participant_of(session):
-        if turn.view.begun:
+        if turn.view.started:
             steps.append(reopen.running_step(turn, thread["id"]))
         in_background(follow_reopened(turn, session))
     thread["steps"] = cast(Any, steps)
@@ -271,7 +271,7 @@ async def on_chat_resume(thread: ThreadDict) -> None:
 async def follow_reopened(turn: RunningTurn, session: WebsocketSession) -> None:
     """Show the rest of a running turn on a page that was opened meanwhile."""
     await asyncio.sleep(REOPEN_SECONDS)
-    await follow(turn, session, keeps=False, reopened=True)
+    await follow(turn, session, saves_history=False, reopened=True)
     await emitter().task_end()
 
 
@@ -280,16 +280,16 @@ async def follow_reopened(turn: RunningTurn, session: WebsocketSession) -> None:
 
 @guarded
 async def on_message(message: cl.Message) -> None:
-    """Answer one message, and return when the page shows the answer's end."""
-    session, page = here(), current()
+    """Answer one message, and return when the page shows the end of the reply."""
+    session, page = current_session(), current()
     persona = persona_of(session)  # looks for edited files, for all of this turn
     running = page.turns.running(session.thread_id)
-    foreign = running is not None and running.request.participant_id != participant_of(session)
+    belongs_to_other = running is not None and running.request.participant_id != participant_of(session)
     why: str | None = None
     if persona is None:
-        # Nobody's voice is needed to refuse, or to hand off.
+        # Any persona will do for a refusal or a hand-off.
         persona, why = next(iter(page.services.library.personas.values())), NO_PERSONA
-    if foreign or not is_uuid(session.thread_id):
+    if belongs_to_other or not is_uuid(session.thread_id):
         why = NOT_YOURS
     chosen, services = choices_of(session), page.services
     strategy = services.library.strategies.get(chosen.strategy)
@@ -315,15 +315,15 @@ async def on_message(message: cl.Message) -> None:
     turn = None if why else page.turns.begin(request, partial(run, services=services))
     if turn is None:
         beside = page.turns.begin_unanswered(request, partial(run_turn, services=services, refusal=why or wording.BUSY))
-        await follow(beside, session, keeps=True)
-        if running is not None and not foreign:
+        await follow(beside, session, saves_history=True)
+        if running is not None and not belongs_to_other:
             # Chainlit unlocks the input when this returns, and that must not happen while the other reply is running.
-            await follow(running, session, keeps=False)
+            await follow(running, session, saves_history=False)
         return
     await emitter().send_window_message({"heard": "conversation", "id": session.thread_id})
-    await follow(turn, session, keeps=True)
-    keep_choices(session)
-    failure = cast(Any, get_data_layer)().take_failure(session.thread_id)
+    await follow(turn, session, saves_history=True)
+    save_choices(session)
+    failure = cast(Any, get_data_layer)().pop_failure(session.thread_id)
     if failure is not None:
         await emitter().send_toast(
             f"{failure} The list of chats may lack something; your messages are stored.", "warning"
@@ -331,20 +331,20 @@ async def on_message(message: cl.Message) -> None:
 
 
 async def on_window_message(data: Any) -> None:
-    """What a ballot says of its page: how wide it is, as a class; for the ballots that get no click."""
+    """Note the width class of the page that a ballot reports, for ballots that are skipped without a click."""
     if isinstance(data, dict) and data.get("heard") == "width" and data.get("width") in WIDTHS:
-        _widths[here()] = data["width"]
+        _widths[current_session()] = data["width"]
 
 
 async def on_stop(sid: str) -> None:
-    """The Stop button, of any page that shows the conversation."""
+    """Stop the turn of the conversation, from any page that shows it."""
     session = WebsocketSession.get(sid)
     if session is not None:
         await current().turns.stop(session.thread_id, participant_of(session))
 
 
 async def on_edit(sid: str, _: Any) -> None:
-    """Editing a sent message is not offered."""
+    """Refuse to edit a sent message."""
     await cast(Any, sio).emit("toast", {"message": NO_EDIT, "type": "error"}, to=sid)
 
 
@@ -358,8 +358,8 @@ replace_callbacks(
 replace_socket_handlers(on_stop, on_edit)
 
 
-async def follow(turn: RunningTurn, session: WebsocketSession, *, keeps: bool, reopened: bool = False) -> None:
-    """Draw a turn on a page until it is over. One page of each turn `keeps` it: writes the end to its history."""
+async def follow(turn: RunningTurn, session: WebsocketSession, *, saves_history: bool, reopened: bool = False) -> None:
+    """Draw a turn on a page until it is over. One page of each turn `saves_history`."""
     key = (session.id, turn.request.reply_id)
     if key in _following:
         await turn.wait()
@@ -374,15 +374,15 @@ async def follow(turn: RunningTurn, session: WebsocketSession, *, keeps: bool, r
             metadata={"avatarName": wording.AVATAR},
             created_at=reopen.timestamp(datetime.now(UTC)),
         )
-        page = Page(session, emitter, reply, message_id=turn.request.message_id, keeps=keeps)
-        bubble = Bubble(page, cards=cards, reopened=reopened)
+        page = ChainlitOutput(session, emitter, reply, message_id=turn.request.message_id, saves_history=saves_history)
+        renderer = ReplyRenderer(page, cards=cards, reopened=reopened)
         async for view in turn.views():
-            await bubble.draw(view)
+            await renderer.draw(view)
     finally:
         _following.discard(key)
 
 
-async def say(sentence: str) -> None:
-    """A sentence of the program itself."""
+async def send_notice(sentence: str) -> None:
+    """Send a sentence of the program itself."""
     said: Any = cl.Message(content=sentence, author=wording.SYSTEM_AUTHOR, metadata={"avatarName": wording.AVATAR})
     await said.send()

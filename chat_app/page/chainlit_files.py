@@ -1,8 +1,8 @@
-"""The files that Chainlit reads, laid into the data folder: settings, translations, `public/` and the readme page.
+"""Copy the files that Chainlit reads into the data folder: settings, translations, `public/` and the readme page.
 
-Chainlit looks for all of them in one folder, hands out whatever lies in that folder's `public/`, and writes there what
-it misses, which would be a configuration with uploads and message editing on. So the folder is filled and compared at
-each start, and the installation, which may be read-only or shared, is only read.
+Chainlit looks for all of them in one folder, serves whatever is in its `public/`, and writes defaults for missing ones,
+which would be a configuration with uploads and message editing on. So the folder is filled and compared at each start,
+and the installation, which may be read-only or shared, is only read.
 """
 
 import os
@@ -16,9 +16,9 @@ SOURCE = Path(__file__).parent
 """Holds the originals; `.chainlit` and `chainlit.md` are links to the top level in a checkout."""
 PUBLIC = SOURCE / "public"
 FOLDER = "chainlit"
-"""Below the data folder."""
+"""Name of the folder, below the data folder."""
 NEEDED = (".chainlit/config.toml", ".chainlit/translations/en-US.json", "chainlit.md", "public/elements/ScoreCard.jsx")
-"""A file of each part. Without one of them the installation is broken."""
+"""One file of each part. If any is missing, the installation is broken."""
 
 
 class ChainlitFilesError(UserError):
@@ -26,10 +26,10 @@ class ChainlitFilesError(UserError):
 
 
 def lay_out(data_dir: Path) -> Path:
-    """Bring `data_dir/chainlit` to the state of this installation and return it, absolute.
+    """Update `data_dir/chainlit` to this installation and return its absolute path.
 
-    A file that is equal is left alone, so a second start writes nothing and several processes may start at once. What
-    does not come from here is removed from `public/`, and beside `chainlit.md`, where Chainlit would prefer it.
+    Equal files are left alone, so a second start writes nothing and several processes may start at once. Other files
+    are removed from `public/`, and beside `chainlit.md`, where Chainlit would prefer them.
 
     Raises ChainlitFilesError.
     """
@@ -51,7 +51,7 @@ def lay_out(data_dir: Path) -> Path:
 
 
 def originals() -> dict[Path, Path]:
-    """Every file of the laid-out folder, by its path there. Raises ChainlitFilesError when one is not installed."""
+    """Return the original of each file by its path in the folder. Raises ChainlitFilesError if one is missing."""
     parts = (SOURCE / "chainlit.md", *(SOURCE / ".chainlit").rglob("*"), *(SOURCE / "public").rglob("*"))
     ours = {path.relative_to(SOURCE): path for path in parts if path.is_file()}
     missing = [name for name in NEEDED if Path(name) not in ours]
@@ -66,7 +66,7 @@ def originals() -> dict[Path, Path]:
 
 
 def _copy(original: Path, folder: Path, name: Path) -> None:
-    """Make the file `name` in `folder` equal to `original`, whole or not at all."""
+    """Copy `original` to the file `name` in `folder` atomically, unless they are equal."""
     content, copy = original.read_bytes(), folder / name
     if _content(copy) == content:
         return

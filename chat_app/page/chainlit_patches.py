@@ -1,6 +1,6 @@
-"""Every place where Chainlit (2.12.0) is changed from outside, with what breaks when the change goes.
+"""All monkey patches of Chainlit (2.12.0), each with what breaks without it.
 
-When Chainlit is updated, read this file against it: all of it hangs on names that Chainlit does not promise to keep.
+When Chainlit is updated, check this file against it: all of it depends on names that Chainlit does not promise to keep.
 """
 
 import re
@@ -12,7 +12,7 @@ from typing import Any, cast
 
 
 def leave_out_telemetry() -> None:
-    """Keep the telemetry kit out that Chainlit's optional Literal AI client would load; before chainlit is imported.
+    """Stub the telemetry kit that Chainlit's optional Literal AI client would load. Call before importing chainlit.
 
     Without it: two seconds and some 60 MB more at every start (pandas included), and a library in the process that
     could send data away.
@@ -24,7 +24,7 @@ def leave_out_telemetry() -> None:
 
 
 def ask_no_foreign_host() -> Callable[[str], str]:
-    """Serve the chat's page without what it asks of other hosts; returns what makes the page for a root path.
+    """Serve the chat's page without resources of other hosts. Returns the function that makes it for a root path.
 
     Without it: errors in every browser's console and a slower page, because the policy blocks fonts and style sheets of
     other hosts after the browser has looked for them.
@@ -41,7 +41,7 @@ def ask_no_foreign_host() -> Callable[[str], str]:
 
 
 def clean_page(html: str) -> str:
-    """Chainlit's page without fonts, style sheets and pictures of other hosts."""
+    """Return Chainlit's page without fonts, style sheets and pictures of other hosts."""
     html = re.sub(r"<link\b[^>]*\bhref=\"https?://[^>]*>", "", html)
     return re.sub(r"<meta property=\"og:(?:image|url)\"[^>]*>", "", html)
 
@@ -56,7 +56,7 @@ def mute_profiles_warning() -> None:
 
 
 def replace_callbacks(**callbacks: Callable[..., Awaitable[None]]) -> None:
-    """Set Chainlit's callbacks, by their names in its `CodeSettings`, past its decorators.
+    """Set Chainlit's callbacks by their names in its `CodeSettings`, without its decorators.
 
     Without it: `cl.on_message` wraps the call in a "run" step, which writes the person's words down a second time and
     hangs the reply below an entry that the history may lack; the other decorators unlock the input when they return,
@@ -74,7 +74,7 @@ def replace_callbacks(**callbacks: Callable[..., Awaitable[None]]) -> None:
 def replace_socket_handlers(
     stop: Callable[[str], Awaitable[None]], edit_message: Callable[[str, Any], Awaitable[None]]
 ) -> None:
-    """Handle the Stop button and the editing of a sent message in place of Chainlit.
+    """Replace Chainlit's handlers of the Stop button and of edited messages.
 
     Without it: Chainlit's Stop adds a message of its own and cancels the page's task instead of the turn, so that what
     had arrived is lost; its editing takes later messages out of the history while our tables keep them.
@@ -87,7 +87,7 @@ def replace_socket_handlers(
 
 
 async def dismiss_sessions(participant_id: str) -> None:
-    """Tell a participant's pages to load anew, and forget their sessions.
+    """Reload a participant's pages, and drop their sessions.
 
     Without it: Chainlit writes the thread once more when a session with a conversation disconnects, and so brings back
     a conversation that has just been erased.

@@ -1,7 +1,7 @@
-"""What a person may choose in the settings panel, and the check of what the browser sends back.
+"""The choices of the settings panel, and the validation of what the browser sends back.
 
 The panel runs in the browser, so any value can arrive here. Nothing is trusted: an unknown model, a threshold of 99 or
-a text where a switch belongs is refused with a sentence, and what was in force stays in force.
+a text instead of a switch is refused with a sentence, and the choices stay as they were.
 """
 
 from collections.abc import Mapping
@@ -13,9 +13,9 @@ from heard.chat_app.models.records import ModelSpec
 from heard.prompts.records import Policy, Strategy
 
 LOWEST_THRESHOLD, HIGHEST_THRESHOLD, THRESHOLD_STEP = 1.0, 3.0, 0.1
-"""The threshold's slider: Empathy on 1..3."""
+"""Range and step of the threshold's slider: Empathy on 1..3."""
 NO_COUNTRY = "all"
-"""What the panel sends for "no country chosen": all crisis numbers are shown."""
+"""The panel's value for "no country chosen": all crisis numbers are shown."""
 
 
 class ChoiceError(Exception):
@@ -24,21 +24,21 @@ class ChoiceError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """What there is to choose from."""
+    """The options of the settings panel."""
 
     models: Mapping[str, ModelSpec]
     strategies: Mapping[str, Strategy]
     countries: Mapping[str, str]
     """ISO 3166 code to name."""
     improve: Policy
-    """What the switch for writing again turns on."""
+    """The policy that the auto-improve switch turns on."""
     blind: bool = False
-    """Whether a study decides who answers: then the country alone may be chosen, and nothing else is shown."""
+    """Whether a blind study decides who answers: then only the country may be chosen, and nothing else is shown."""
 
 
 @dataclass(frozen=True, slots=True)
 class Choices:
-    """One conversation's settings. All ids, so that they can be kept with the conversation."""
+    """The settings of one conversation, as ids, so that they can be stored with it."""
 
     model: str
     strategy: str
@@ -48,7 +48,7 @@ class Choices:
     country: str | None
 
     def as_values(self) -> dict[str, Any]:
-        """For the panel and the conversation's metadata: six JSON values, none of them about the person's words."""
+        """Return the choices as JSON values, for the panel and the conversation's metadata."""
         return {
             "model": self.model,
             "strategy": self.strategy,
@@ -59,14 +59,14 @@ class Choices:
         }
 
 
-def shown(chosen: Choices, offer: Offer) -> dict[str, Any]:
-    """Of the values, those that the page may see and keep."""
+def visible_values(chosen: Choices, offer: Offer) -> dict[str, Any]:
+    """Return the values that the page may see and store."""
     values = chosen.as_values()
     return {"country": values["country"]} if offer.blind else values
 
 
-def first_choices(settings: Settings, country: str | None, *, blind: bool = False) -> Choices:
-    """What a new conversation starts with; no scores in `blind` mode."""
+def default_choices(settings: Settings, country: str | None, *, blind: bool = False) -> Choices:
+    """Return the choices of a new conversation; without scores in `blind` mode."""
     return Choices(
         model=settings.default_model,
         strategy=settings.default_strategy,
@@ -77,10 +77,10 @@ def first_choices(settings: Settings, country: str | None, *, blind: bool = Fals
     )
 
 
-def changed(current: Choices, values: Mapping[str, object], offer: Offer) -> Choices:
-    """`current` with the panel's `values`; keys that are absent stay as they are.
+def updated_choices(current: Choices, values: Mapping[str, object], offer: Offer) -> Choices:
+    """Return `current` updated with the panel's `values`.
 
-    Raises ChoiceError on the first value that the panel does not offer, and then changes nothing.
+    Raises ChoiceError for the first value that the panel does not offer.
     """
     if not isinstance(values, Mapping):
         raise ChoiceError("The settings did not arrive as settings, so nothing was changed. Reload the page.")
@@ -106,15 +106,16 @@ def changed(current: Choices, values: Mapping[str, object], offer: Offer) -> Cho
     return replace(current, **fields)
 
 
-def restored(current: Choices, values: object, offer: Offer) -> Choices:
-    """`current` with whatever of a stored conversation's `values` is still on offer; the rest is left out in silence,
-    because a model may have gone from `models.toml` since then and the conversation must open all the same.
+def restored_choices(current: Choices, values: object, offer: Offer) -> Choices:
+    """Return `current` updated with those of a stored conversation's `values` that are still on offer.
+
+    Others are ignored: a model may have been removed from `models.toml`, and the conversation must open all the same.
     """
     if not isinstance(values, Mapping):
         return current
     for key, value in values.items():
         try:
-            current = changed(current, {key: value}, offer)
+            current = updated_choices(current, {key: value}, offer)
         except ChoiceError:
             continue
     return current

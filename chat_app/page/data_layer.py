@@ -1,11 +1,11 @@
-"""History and resume for the page: Chainlit's SQL data layer (2.12.0) on our engine, with its holes closed.
+"""History and resume for the page: Chainlit's SQL data layer (2.12.0) on our engine, with its security holes closed.
 
-What people say is kept by `db/store.py`; these tables only draw the sidebar and an old conversation. What differs from
-Chainlit's class:
+Conversations are stored by `db/store.py`; these tables only serve the sidebar and reopened conversations. Differences
+from Chainlit's class:
 
 - A failure is a `StoreError` (a plain sentence; no SQL, no words of anybody) where Chainlit's class swallows it. Reads,
   renaming and deleting raise it: Chainlit's routes then answer 500, and its sockets log the sentence. Steps are
-  written by tasks that nobody waits for, so there it is logged and kept for `take_failure`, which the app may ask after
+  written by tasks that nobody waits for, so there it is logged and kept for `pop_failure`, which the app may ask after
   a turn: the turn itself is safe in our tables. Writes wait for a lock like the store's, and try again.
 - A thread is written only for a user who is a participant in our tables, and never again once it is erased. So a
   reply that still streams after "erase my data" brings nothing back, and nobody without consent gets a row.
@@ -35,17 +35,25 @@ from chainlit.user import PersistedUser, User
 from chainlit.utils import utc_now
 
 from heard.chat_app.common.ids import is_uuid
-from heard.chat_app.page.history_rows import NEUTRAL_TITLE, kept_metadata, parse, parse_step, plain, title_of, upsert
+from heard.chat_app.page.history_rows import (
+    NEUTRAL_TITLE,
+    as_json_texts,
+    kept_metadata,
+    parse_json_fields,
+    parse_step,
+    title_of,
+    upsert,
+)
+from heard.db.chainlit_tables import STEP_COLUMNS
 from heard.db.errors import StoreDenied, StoreError
-from heard.db.history_tables import STEP_COLUMNS
 from heard.db.store import Store
-from heard.db.text import clean
+from heard.db.text import clean_value
 from heard.db.transaction import run_sql
 
 NAME_LENGTH = 200
 """Longest name of a thread that a person may give, in characters."""
 ATTEMPTS = 3
-"""How often a write is tried while the database is busy."""
+"""Most attempts of a write while the database is busy."""
 _USER_SPACE = uuid.UUID("8d1c5c1e-6f0e-4a57-9f43-0b7f2c1f6a10")
 
 log = logging.getLogger(__name__)
@@ -55,15 +63,15 @@ Method = TypeVar("Method", bound=Callable[..., Any])
 
 
 def _queued(method: Method) -> Method:
-    """Chainlit's way to hold writes back until a person has said something, typed."""
+    """Apply Chainlit's decorator that delays writes until the first user message, with types."""
     return cast(Method, queue_until_user_message()(method))
 
 
 class HeardDataLayer(SQLAlchemyDataLayer):
-    """See the head of this file. Shares the store's engine and does not close it."""
+    """See the module's docstring. Shares the store's engine and does not close it."""
 
     def __init__(self, store: Store) -> None:
-        """The constructor of Chainlit's class is not called: it would open a second engine with other settings."""
+        """Does not call the constructor of Chainlit's class, which would open a second engine with other settings."""
         self.store = store
         self.engine = store.engine
         self.storage_provider = None
@@ -74,35 +82,35 @@ class HeardDataLayer(SQLAlchemyDataLayer):
 
     async def execute_sql(self, query: str, parameters: dict[str, Any]) -> list[dict[str, Any]] | int:
         """Run a statement; lists and objects among the parameters become JSON. Raises StoreError."""
-        return await run_sql(self.engine, query, plain(parameters), attempts=ATTEMPTS)
+        return await run_sql(self.engine, query, as_json_texts(parameters), attempts=ATTEMPTS)
 
     async def close(self) -> None:
-        """The engine belongs to the store."""
+        """Do nothing: the engine belongs to the store."""
 
-    def take_failure(self, thread_id: str) -> str | None:
-        """The sentence for the last step of this thread that could not be written; then forgets it."""
+    def pop_failure(self, thread_id: str) -> str | None:
+        """Return and forget the sentence for the last step of this thread that could not be stored, or None."""
         return self._failures.pop(thread_id, None)
 
     # Users
 
     async def create_user(self, user: User) -> PersistedUser:
-        """The user's row, made if the user is a participant in our tables; otherwise a user without a row."""
+        """Return the user's row, inserted if the user is a participant in our tables; else a user without a row."""
         identifier = str(user.identifier)
         if (stored := await self.get_user(identifier)) is not None:
-            return stored  # without a write, so that a locked or read-only database keeps nobody out
+            return stored  # without a write, so that a locked or read-only database excludes nobody
         query = """
             INSERT INTO users ("id", "identifier", "createdAt", "metadata")
             SELECT :id, p.id, :created, '{}' FROM participant p WHERE p.id = :identifier
             ON CONFLICT DO NOTHING
         """
-        user_id, created = str(uuid.uuid5(_USER_SPACE, clean(identifier))), _now()
+        user_id, created = str(uuid.uuid5(_USER_SPACE, clean_value(identifier))), _now()
         await self.execute_sql(query, {"id": user_id, "created": created, "identifier": identifier})
         return await self.get_user(identifier) or PersistedUser(id=user_id, identifier=identifier, createdAt=created)
 
     # Threads
 
     async def get_thread_author(self, thread_id: str) -> str:
-        """The identifier of the thread's user, or "" (which Chainlit's routes answer with 404)."""
+        """Return the identifier of the thread's user, or "", which Chainlit's routes answer with 404."""
         return await self._author(thread_id) or ""
 
     async def _author(self, thread_id: str) -> str | None:
@@ -112,16 +120,16 @@ class HeardDataLayer(SQLAlchemyDataLayer):
         return str(rows[0]["userIdentifier"]) if isinstance(rows, list) and rows else None
 
     async def get_thread(self, thread_id: str) -> ThreadDict | None:
-        """One thread with its steps and elements, or None."""
+        """Return a thread with its steps and elements, or None."""
         return await super().get_thread(thread_id) if is_uuid(thread_id) else None
 
     async def get_all_user_threads(
         self, user_id: str | None = None, thread_id: str | None = None
     ) -> list[ThreadDict] | None:
-        """Chainlit's reading, with what is JSON in the tables as lists and objects, and truth values as such."""
+        """Return Chainlit's result with JSON fields and booleans parsed."""
         threads = await super().get_all_user_threads(user_id, thread_id)
         for thread in cast(list[dict[str, Any]], threads or []):
-            parse(thread, metadata={}, tags=None)
+            parse_json_fields(thread, metadata={}, tags=None)
             for step in thread["steps"]:
                 parse_step(step)
         return threads
@@ -134,13 +142,13 @@ class HeardDataLayer(SQLAlchemyDataLayer):
         metadata: dict[str, Any] | None = None,
         tags: list[str] | None = None,
     ) -> None:
-        """Write a thread's name, metadata or tags, and the thread if it is new. Raises StoreError.
+        """Store a thread's name, metadata or tags, and the thread if it is new. Raises StoreError.
 
-        A name that comes with a user is Chainlit's, made of the whole first message: it becomes a title, and does not
-        replace a name that the person has given. Nothing is written to another user's thread or an erased one.
+        A name that comes with a user is Chainlit's, the whole first message: it becomes a title, and does not replace a
+        name that the person has given. Nothing is written to another user's thread or an erased one.
         """
         async with self._lock(thread_id):
-            if not await self._ready(thread_id):
+            if not await self._may_write(thread_id):
                 return
             if name is not None and user_id is not None:
                 await self.execute_sql(
@@ -156,7 +164,7 @@ class HeardDataLayer(SQLAlchemyDataLayer):
                 await self._merge_metadata(thread_id, metadata)
 
     async def set_thread_name(self, thread_id: str, name: str) -> None:
-        """Name a thread, whatever it was named before; cut to NAME_LENGTH characters."""
+        """Rename a thread; the name is cut to NAME_LENGTH characters."""
         name = " ".join(name.split())[:NAME_LENGTH] or NEUTRAL_TITLE
         await self.execute_sql("UPDATE threads SET name = :name WHERE id = :id", {"name": name, "id": thread_id})
 
@@ -171,11 +179,11 @@ class HeardDataLayer(SQLAlchemyDataLayer):
         if is_uuid(thread_id):
             await self.store.delete_conversation(thread_id)
 
-    async def _ready(self, thread_id: str, *, revive: bool = False) -> bool:
-        """Whether the session's user may write to the thread, which is made if it is new.
+    async def _may_write(self, thread_id: str, *, revive: bool = False) -> bool:
+        """Whether the session's user may write to the thread, which is inserted if it is new.
 
-        Without a session (the program's own calls) the thread must be there. `revive` is for a message that a person
-        sends on a page whose thread they have deleted: that is a new beginning, no echo of the old.
+        Without a session (the program's own calls) the thread must exist. `revive` is for a message that a person sends
+        on a page whose thread they have deleted, which begins a new thread.
         """
         if not is_uuid(thread_id) or (self.store.is_erased(thread_id) and not revive):
             return False
@@ -197,12 +205,12 @@ class HeardDataLayer(SQLAlchemyDataLayer):
 
     @_queued
     async def create_step(self, step_dict: StepDict) -> None:
-        """Write a step, or write it anew. A step whose id is in another thread is left alone."""
+        """Insert or update a step. A step whose id is in another thread is left alone."""
         await self._write_step(step_dict)
 
     @_queued
     async def update_step(self, step_dict: StepDict) -> None:
-        """The same as `create_step`."""
+        """Insert or update a step, like `create_step`."""
         await self._write_step(step_dict)
 
     async def _write_step(self, step_dict: StepDict) -> None:
@@ -214,20 +222,20 @@ class HeardDataLayer(SQLAlchemyDataLayer):
         # In the order of their tasks: a late first write must not replace the finished text.
         async with self._lock(thread_id):
             try:
-                if await self._ready(thread_id, revive=step_dict.get("type") == "user_message"):
+                if await self._may_write(thread_id, revive=step_dict.get("type") == "user_message"):
                     await self.execute_sql(upsert("steps", values), values)
             except StoreError as failure:
-                self._report(thread_id, failure)
+                self._note_failure(thread_id, failure)
 
     @_queued
     async def delete_step(self, step_id: str) -> None:
         """Delete a step of the session's user, with its feedback. Raises StoreError."""
         rows = await self.execute_sql('SELECT "threadId" FROM steps WHERE id = :id', {"id": step_id})
-        if isinstance(rows, list) and rows and await self._ready(rows[0]["threadId"]):
+        if isinstance(rows, list) and rows and await self._may_write(rows[0]["threadId"]):
             await self.execute_sql("DELETE FROM steps WHERE id = :id", {"id": step_id})
 
     async def get_step(self, step_id: str) -> StepDict | None:
-        """One step, or None."""
+        """Return a step, or None."""
         step = await super().get_step(step_id)
         if step is not None:
             parse_step(cast(dict[str, Any], step))
@@ -237,31 +245,31 @@ class HeardDataLayer(SQLAlchemyDataLayer):
     # hand-off included, and Chainlit writes a row for every click. Ratings of replies belong in tables of ours.
 
     async def upsert_feedback(self, feedback: Feedback) -> str:
-        """Refuse, with a StoreDenied whose sentence the page shows."""
+        """Raise StoreDenied, whose sentence the page shows."""
         raise StoreDenied("Replies are not rated with thumbs here. Nothing was saved.")
 
     async def delete_feedback(self, feedback_id: str) -> bool:
-        """There is none to delete."""
+        """Return False: there is no feedback."""
         return False
 
     # Elements: none is kept (see the head of this file), whatever a browser asks for.
 
     async def create_element(self, element: Element) -> None:
-        """Keep nothing, and fetch nothing from an element's URL: the browser can choose it."""
+        """Do nothing, and fetch nothing from an element's URL, which the browser can choose."""
 
     async def get_element(self, thread_id: str, element_id: str) -> ElementDict | None:
-        """There is none."""
+        """Return None: no element is stored."""
         return None
 
     async def delete_element(self, element_id: str, thread_id: str | None = None) -> None:
-        """There is none to delete."""
+        """Do nothing: no element is stored."""
 
     # Helpers
 
     def _lock(self, thread_id: str) -> asyncio.Lock:
         return self._locks.setdefault(thread_id, asyncio.Lock())
 
-    def _report(self, thread_id: str, failure: StoreError) -> None:
+    def _note_failure(self, thread_id: str, failure: StoreError) -> None:
         log.warning("The page's history was not saved: %s", failure)
         self._failures[thread_id] = str(failure)
 
@@ -271,7 +279,7 @@ def _now() -> str:
 
 
 def _visitor() -> str | None:
-    """The identifier of the user whose session this runs in; None outside of any session."""
+    """Return the identifier of the current session's user; None outside of a session."""
     try:
         user = context.session.user
     except ChainlitContextException:

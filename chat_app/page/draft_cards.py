@@ -3,8 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from heard.chat_app.common.markdown import shown_text
-from heard.chat_app.page.score_card import Score, card_props, shown_number
+from heard.chat_app.common.markdown import safe_final_markdown
+from heard.chat_app.page.score_card import Score, card_props, format_score
 from heard.chat_app.page.wording import AIMS
 from heard.db.records import DraftRecord, DraftStatus
 from heard.scorer.records import EmpathyScore, level_of
@@ -18,7 +18,7 @@ def live_props(
     `scores` and `texts` are by draft number, `guidance` is the component that a running rewrite aims at.
     """
     newest = max(scores)
-    drafts = [_draft(number, texts[number], scores[number], kept=number == newest) for number in sorted(scores)]
+    drafts = [_draft_props(number, texts[number], scores[number], kept=number == newest) for number in sorted(scores)]
     note = f"Writing it again, {AIMS[guidance]}." if rewriting and guidance in AIMS else None
     return card_props(scores[newest], texts[newest], drafts, note=note)
 
@@ -28,22 +28,24 @@ def final_props(drafts: Sequence[DraftRecord]) -> dict[str, Any] | None:
     kept = next((draft for draft in drafts if draft.kept), None)
     if kept is None or kept.score is None or kept.status is not DraftStatus.COMPLETE:
         return None
-    shown = [_draft(draft.number, draft.text, draft.score, kept=draft.kept, status=draft.status) for draft in drafts]
+    draft_props = [
+        _draft_props(draft.number, draft.text, draft.score, kept=draft.kept, status=draft.status) for draft in drafts
+    ]
     improved = kept.number > 1
     note = None
     if len(drafts) > 1 and not improved:
         note = "It was written again, but the first draft scored best and was kept."
-    return card_props(kept.score, kept.text, shown, note=note, improved=improved)
+    return card_props(kept.score, kept.text, draft_props, note=note, improved=improved)
 
 
-def _draft(
+def _draft_props(
     number: int, text: str, score: Score | None, *, kept: bool, status: DraftStatus = DraftStatus.COMPLETE
 ) -> dict[str, Any]:
     if score is not None and score.empathy is not None:
         level = level_of(score.empathy)
-        verdict = f"Empathy {shown_number(score.empathy, level)}, {level.value}"
+        verdict = f"Empathy {format_score(score.empathy, level)}, {level.value}"
     elif status is not DraftStatus.COMPLETE:
         verdict = "broke off, not scored" if status is DraftStatus.BROKEN else "stopped, not scored"
     else:
         verdict = "not scored"
-    return {"number": number, "text": shown_text(text), "verdict": verdict, "kept": kept}
+    return {"number": number, "text": safe_final_markdown(text), "verdict": verdict, "kept": kept}

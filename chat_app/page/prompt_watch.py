@@ -1,8 +1,8 @@
-"""Edited prompt files, taken in without a restart: looked for where a turn or a page begins, with no thread of its own.
+"""Reload edited prompt files without a restart: they are checked when a turn or a page begins, with no watcher thread.
 
-While a live study runs they are not taken in, so that an arm stays what it was: the study goes on with the files as
-they were when the server started, and the log says that they differ. `heard study generate` reads them once, at its
-start. Files that were edited between two starts of a live study are told at the later start, arm by arm.
+While a live study runs they are not reloaded, so that an arm stays the same: the study goes on with the files as they
+were when the server started, and the log says that they differ. `heard study generate` reads them once, at its start.
+Files that were edited between two starts of a live study are reported at the later start, arm by arm.
 """
 
 import hashlib
@@ -15,14 +15,14 @@ from heard.chat_app.studies.study_file import StudyFile
 from heard.prompts.library import PromptLibrary
 
 OK, BROKEN, WAITING = "ok", "kept", "waiting"
-"""What `/health` says: all files are in use; an edit is broken, so the last good version is kept; edits wait for a
-restart, because a live study runs. No name of a file or a persona: in a study they would tell who answers."""
+"""The states in `/health`: all files are in use; an edit is broken, so the last good version is kept; edits wait for a
+restart, because a live study runs. They name no file or persona, which in a study would reveal who answers."""
 
 log = logging.getLogger(__name__)
 
 
 def current_prompts(services: Services, live_study: StudyFile | None) -> PromptLibrary:
-    """The prompts as they hold for a turn that begins now. Costs a look at each file's entry."""
+    """Return the prompts for a turn that begins now, reloaded if edited. Costs a stat of each file."""
     library = services.library
     if live_study is not None:
         if library.edited and not library.waiting:
@@ -41,27 +41,27 @@ def current_prompts(services: Services, live_study: StudyFile | None) -> PromptL
 
 
 def prompts_state(services: Services) -> str:
-    """OK, BROKEN or WAITING, as last seen by a turn."""
+    """Return OK, BROKEN or WAITING, as last seen by a turn."""
     if services.library.fault is not None:
         return BROKEN
     return WAITING if services.library.waiting else OK
 
 
-def note_arms(services: Services, live_study: StudyFile) -> None:
-    """Keep what the arms of the live study are made of, or warn of each that is no longer what it was at its first
-    start. The note is a file of hashes in the data folder, without which a change could not be told from other words.
+def record_arm_prompts(services: Services, live_study: StudyFile) -> None:
+    """Record the hashes of the live study's prompts by arm, in a file of the data folder; if they are recorded already,
+    log a warning for each arm whose prompts differ.
     """
     library, path = services.library, services.settings.data_dir / "study-prompts" / f"{live_study.id}.json"
-    now = {arm.name: _hash(library, arm.persona, arm.strategy) for arm in live_study.arms}
+    hashes = {arm.name: _prompt_hash(library, arm.persona, arm.strategy) for arm in live_study.arms}
     try:
         if not path.exists():
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(json.dumps(now), encoding="utf-8")
+            path.write_text(json.dumps(hashes), encoding="utf-8")
         before = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         log.warning("whether the prompts of study %s have changed is not known: %s", live_study.id, error)
         return
-    changed = [name for name, hashed in now.items() if before.get(name) != hashed]
+    changed = [name for name, current in hashes.items() if before.get(name) != current]
     if changed:
         log.warning(
             "the prompt files of study %s have been edited since its first start, in %s: answers from now on are of "
@@ -71,8 +71,8 @@ def note_arms(services: Services, live_study: StudyFile) -> None:
         )
 
 
-def _hash(library: PromptLibrary, persona: str, strategy: str) -> str:
-    """sha256 of all that a model reads of an arm."""
+def _prompt_hash(library: PromptLibrary, persona: str, strategy: str) -> str:
+    """Return the sha256 of all prompt parts of an arm."""
     who, how = library.personas[persona], library.strategies[strategy]
     steps = [asdict(step) for step in how.steps]
     read = [who.system, who.user_template, who.max_tokens, how.instructions, steps, library.guidance]

@@ -1,7 +1,7 @@
-"""A conversation opened again: what the page's own history holds, set right from our tables.
+"""Reopen a conversation: the page's own history, corrected from our tables.
 
-The history of the page is written beside our tables and may lack a reply (a crash, a locked database) or hold an older
-wording, and its cards could be changed by the browser. Replies and cards therefore come from the stored replies.
+The page's history is written separately from our tables and may lack a reply (a crash, a locked database) or hold an
+older wording, and its cards could be changed by the browser. Replies and cards therefore come from the stored replies.
 """
 
 import uuid
@@ -20,32 +20,32 @@ from heard.db.records import DraftStatus, MessageRecord, Outcome, ReplyRecord
 
 Step = dict[str, Any]
 PERSON = "You"
-_IDS = uuid.UUID("0c8a6f1e-52f7-4c0b-9a3e-7be0d41f6c25")
+_ID_NAMESPACE = uuid.UUID("0c8a6f1e-52f7-4c0b-9a3e-7be0d41f6c25")
 
 
-def _made_of(key: str, what: str) -> str:
-    """An id for `what` of the entry `key`: the same every time, so that it is replaced and never doubled."""
-    return str(uuid.uuid5(_IDS, f"{what} of {key}"))
+def _derived_id(key: str, what: str) -> str:
+    """Return an id for `what` of the entry `key`: the same every time, so that it is replaced and never duplicated."""
+    return str(uuid.uuid5(_ID_NAMESPACE, f"{what} of {key}"))
 
 
 def card_id(reply_id: str) -> str:
-    """The element id of a reply's card."""
-    return _made_of(reply_id, "score-card")
+    """Return the element id of a reply's card."""
+    return _derived_id(reply_id, "score-card")
 
 
 def hand_off_id(message_id: str) -> str:
-    """The id of the entry that hands a crisis off: the one on the page is the one that a reopened page shows."""
-    return _made_of(message_id, "hand-off")
+    """Return the entry id of a crisis hand-off, the same on the first page and when it is reopened."""
+    return _derived_id(message_id, "hand-off")
 
 
 def card_element(thread_id: str, reply_id: str, props: Mapping[str, Any]) -> dict[str, Any]:
-    """A card as the page's element: shown under the entry of its reply."""
+    """Return a card as an element of the page, under the entry of its reply."""
     return _element(card_id(reply_id), thread_id, reply_id, score_card.ELEMENT, props)
 
 
 def ballot_element(thread_id: str, entry: str, props: Mapping[str, Any]) -> dict[str, Any]:
-    """A ballot as the page's element, under its entry; the same id every time."""
-    return _element(_made_of(entry, "ballot"), thread_id, entry, BALLOT_ELEMENT, props)
+    """Return a ballot as an element of the page, under its entry; the same id every time."""
+    return _element(_derived_id(entry, "ballot"), thread_id, entry, BALLOT_ELEMENT, props)
 
 
 def _element(id_: str, thread_id: str, under: str, name: str, props: Mapping[str, Any]) -> dict[str, Any]:
@@ -62,7 +62,7 @@ def _element(id_: str, thread_id: str, under: str, name: str, props: Mapping[str
 
 
 def timestamp(moment: datetime) -> str:
-    """UTC as the page writes it."""
+    """Return a UTC time in the page's format."""
     return moment.replace(tzinfo=None).isoformat() + "Z"
 
 
@@ -76,7 +76,7 @@ def reply_step(
     streaming: bool = False,
     error: bool = False,
 ) -> Step:
-    """One reply as an entry of the page's history."""
+    """Return a reply as an entry of the page's history."""
     return {
         "id": reply_id,
         "threadId": thread_id,
@@ -96,7 +96,7 @@ def reply_step(
 
 
 def running_step(turn: RunningTurn, thread_id: str) -> Step:
-    """The entry of a reply that is being written now."""
+    """Return the entry of a reply that is being generated."""
     return reply_step(
         turn.request.reply_id,
         thread_id,
@@ -107,7 +107,7 @@ def running_step(turn: RunningTurn, thread_id: str) -> Step:
     )
 
 
-def with_replies(
+def merge_replies(
     steps: list[Step],
     thread_id: str,
     replies: Mapping[str, ReplyRecord],
@@ -119,13 +119,12 @@ def with_replies(
     ballots: Mapping[str, BallotEntry] | None = None,
     ballot_author: str = "",
 ) -> list[Step]:
-    """`steps` with every stored message and reply in its place, and each reply in its stored wording.
+    """Return `steps` with every stored message and reply in its place, and each reply in its stored wording.
 
-    `messages` is what the person wrote, `replies` is by message id, and `names` gives a persona's author name by id. A
-    message whose turn died gets a note, unless it is `running`, the id of the one being answered now. A crisis whose
-    hand-off the history lost gets it again, with the numbers of `country`. A message in `ballots` has its ballot in the
-    reply's place, by `ballot_author`: the reply that was chosen from it stands on the ballot. Only messages are kept of
-    `steps`: other marks of the page are of no use afterwards.
+    `replies` are by message id, and `names` maps a persona's id to its author name. A message whose turn was
+    interrupted gets a note, unless it is `running`, the id of the one being answered now. A crisis whose hand-off the
+    history lost gets it again, with the numbers of `country`. A message in `ballots` has its ballot instead of the
+    reply, by `ballot_author`. Of `steps` only messages are kept.
     """
     ballots = ballots or {}
     replies = {message_id: reply for message_id, reply in replies.items() if message_id not in ballots}
@@ -136,21 +135,23 @@ def with_replies(
         if "message" in str(step.get("type")) and step["id"] not in drawn
     ]
     known = {step["id"] for step in kept}
-    lost = [_message_step(message) for message in messages if message.id not in known]
-    if lost:
-        kept = sorted(kept + lost, key=lambda step: str(step.get("createdAt")))
+    missing_messages = [_message_step(message) for message in messages if message.id not in known]
+    if missing_messages:
+        kept = sorted(kept + missing_messages, key=lambda step: str(step.get("createdAt")))
     replies_by_id = {reply.id: reply for reply in replies.values()}
-    dead = _dead(messages, running)
+    interrupted = _interrupted(messages, running)
     crises = {message.id: message for message in messages if message.outcome is Outcome.CRISIS}
-    shown: list[Step] = []
+    merged: list[Step] = []
     for step, following in zip(kept, [*kept[1:], {}], strict=True):
         reply = replies_by_id.get(step["id"])
-        shown.append(
-            step if reply is None else step | _stored(reply, names.get(reply.persona, str(step.get("name", ""))))
+        merged.append(
+            step
+            if reply is None
+            else step | _stored_wording(reply, names.get(reply.persona, str(step.get("name", ""))))
         )
         missing = replies.get(step["id"])
         if missing is not None and missing.id not in known:
-            shown.append(
+            merged.append(
                 reply_step(
                     missing.id,
                     thread_id,
@@ -163,25 +164,25 @@ def with_replies(
         if step["id"] in ballots:
             entry, at = ballots[step["id"]], str(step.get("createdAt"))
             under = entry_id(step["id"])
-            shown.append(reply_step(under, thread_id, author=ballot_author, text=entry.text, created_at=at))
+            merged.append(reply_step(under, thread_id, author=ballot_author, text=entry.text, created_at=at))
         if (
             step["id"] in crises
             and hand_off_id(step["id"]) not in known
             and following.get("name") != SAFETY_AUTHOR  # written before its id was made of the message's
         ):
-            shown.append(_hand_off_step(crises[step["id"]], country))
-        if step["id"] in dead:
-            note_id = _made_of(step["id"], "interrupted")
+            merged.append(_hand_off_step(crises[step["id"]], country))
+        if step["id"] in interrupted:
+            note_id = _derived_id(step["id"], "interrupted")
             at = str(step.get("createdAt"))
-            shown.append(reply_step(note_id, thread_id, author=SYSTEM_AUTHOR, text=INTERRUPTED, created_at=at))
-    return shown
+            merged.append(reply_step(note_id, thread_id, author=SYSTEM_AUTHOR, text=INTERRUPTED, created_at=at))
+    return merged
 
 
-def _stored(reply: ReplyRecord, author: str) -> Step:
+def _stored_wording(reply: ReplyRecord, author: str) -> Step:
     return {"name": author, "output": stored_text(reply), "isError": _broken(reply)}
 
 
-def _dead(messages: Sequence[MessageRecord], running: str | None) -> set[str]:
+def _interrupted(messages: Sequence[MessageRecord], running: str | None) -> set[str]:
     unfinished = (Outcome.INTERRUPTED, Outcome.PENDING)
     return {message.id for message in messages if message.outcome in unfinished and message.id != running}
 
@@ -203,22 +204,22 @@ def _message_step(message: MessageRecord) -> Step:
     return step | {"type": "user_message", "metadata": {}}
 
 
-def elements(
+def page_elements(
     thread_id: str, replies: Mapping[str, ReplyRecord], ballots: Mapping[str, BallotEntry], *, scores: bool
 ) -> list[dict[str, Any]]:
-    """What stands under the entries: ballots, and with `scores` the cards of the replies that have one."""
+    """Return the elements under the entries: ballots, and with `scores` the score cards of replies."""
     drawn = {entry_id(message_id): entry.props for message_id, entry in ballots.items()}
-    made = [ballot_element(thread_id, under, props) for under, props in drawn.items() if props is not None]
+    built = [ballot_element(thread_id, under, props) for under, props in drawn.items() if props is not None]
     if scores:
         plain = {key: reply for key, reply in replies.items() if key not in ballots}
-        made += [card_element(thread_id, reply_id, props) for reply_id, props in cards(plain).items()]
-    return made
+        built += [card_element(thread_id, reply_id, props) for reply_id, props in score_cards(plain).items()]
+    return built
 
 
-def cards(replies: Mapping[str, ReplyRecord]) -> dict[str, dict[str, Any]]:
+def score_cards(replies: Mapping[str, ReplyRecord]) -> dict[str, dict[str, Any]]:
     """Card contents by reply id, for the replies that have one."""
-    made = {reply.id: draft_cards.final_props(reply.drafts) for reply in replies.values()}
-    return {reply_id: props for reply_id, props in made.items() if props is not None}
+    built = {reply.id: draft_cards.final_props(reply.drafts) for reply in replies.values()}
+    return {reply_id: props for reply_id, props in built.items() if props is not None}
 
 
 def _broken(reply: ReplyRecord) -> bool:

@@ -1,4 +1,4 @@
-"""The ballots of a conversation that is opened again: drawn from our tables, voted on or not."""
+"""The ballots of a reopened conversation, drawn from our tables, voted on or not."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,11 +13,11 @@ from heard.db.records import MessageRecord, Outcome, ReplyRecord
 
 @dataclass(frozen=True, slots=True)
 class BallotEntry:
-    """What stands in the place of a reply."""
+    """The entry of a ballot, in place of a reply."""
 
     text: str
     props: Mapping[str, Any] | None
-    """None where nothing is shown but the text."""
+    """Props of the ballot's element; None if only the text is shown."""
 
 
 async def ballot_entries(
@@ -27,9 +27,9 @@ async def ballot_entries(
     messages: list[MessageRecord],
     replies: Mapping[str, ReplyRecord],
 ) -> dict[str, BallotEntry]:
-    """What the page shows for each message that was answered by a ballot, by message id. Raises StoreError.
+    """Return the entry of each ballot by message id. Raises StoreError.
 
-    Somebody else's ballots are left out, and those of messages whose turn runs or died.
+    Other people's ballots are left out, and those of messages whose turn is running or was interrupted.
     """
     outcomes = {message.id: message.outcome for message in messages}
     entries: dict[str, BallotEntry] = {}

@@ -1,18 +1,18 @@
-"""The score card's content: plain values for `public/elements/ScoreCard.jsx`, which draws them and decides nothing."""
+"""The props of the score card: plain values for `public/elements/ScoreCard.jsx`, which only draws them."""
 
 import math
 from collections.abc import Sequence
 from typing import Any, Protocol
 
-from heard.chat_app.common.markdown import shown_text
+from heard.chat_app.common.markdown import safe_final_markdown
 from heard.scorer.records import COMPONENTS, NOTES, Level, level_of
 
 ELEMENT = "ScoreCard"
 """File name below `public/elements/`, without its ending."""
 
 PENDING: dict[str, Any] = {"pending": True}
-"""A card that shows nothing yet. Sent while the reply streams, so that the page has fetched and compiled the card when
-there is a score to show: a tenth of a second less to wait."""
+"""A card that shows nothing yet. It is sent while the reply streams, so that the page has fetched and compiled the card
+when there is a score: a tenth of a second less to wait."""
 
 LABELS = {"cognitive": "Cognitive", "emotional": "Emotional", "behavioral": "Behavioral"}
 MEANINGS = {
@@ -47,7 +47,7 @@ def card_props(
 ) -> dict[str, Any]:
     """The card of a reply. `drafts` are told when there are several, `note` stands above them."""
     return {
-        "score": score_props(score) | {"words": words_of(score, text)},
+        "score": score_props(score) | {"words": evidence_words(score, text)},
         "improved": improved,
         "note": note,
         "drafts": list(drafts) if len(drafts) > 1 else [],
@@ -56,7 +56,7 @@ def card_props(
 
 
 def score_props(score: Score) -> dict[str, Any]:
-    """One score: bars, words, and the same in one sentence for a screen reader; no numbers when there is no score."""
+    """Return one score: bars, words, and a sentence for screen readers; no numbers if there is no score."""
     empathy = score.empathy
     if empathy is None:
         reason = score.reason or "This text cannot be scored."
@@ -78,16 +78,18 @@ def score_props(score: Score) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def words_of(score: Score, text: str) -> list[dict[str, Any]]:
-    """The words of `text`, the reply as it was scored, that carried each component.
+def evidence_words(score: Score, text: str) -> list[dict[str, Any]]:
+    """Return the words of `text`, the reply as it was scored, that are the evidence for each component.
 
-    One {"label", "pieces": [{"text", "weight"}]} for each component that some words carried, `weight` being their share
-    of the evidence for it, 0..1.
+    One {"label", "pieces": [{"text", "weight"}]} for each component with evidence; `weight` is the share of its
+    evidence, 0..1.
     """
     found, evidence = [], (score.details or {}).get("evidence", {})
     for name in COMPONENTS:  # stored JSON has its keys in an order of its own
         spans = evidence.get(name, ())
-        pieces = [{"text": shown_text(text[start:end]).strip(), "weight": weight} for start, end, weight in spans]
+        pieces = [
+            {"text": safe_final_markdown(text[start:end]).strip(), "weight": weight} for start, end, weight in spans
+        ]
         if pieces := [piece for piece in pieces if piece["text"]]:
             found.append({"label": LABELS[name], "pieces": pieces})
     return found
@@ -98,7 +100,7 @@ def _bar(label: str, value: float, meaning: str, ends: Sequence[float] | None) -
     return {
         "label": label,
         "meaning": meaning,
-        "shown": shown_number(value, level),
+        "shown": format_score(value, level),
         "share": _share(value),
         "range": [_share(end) for end in ends] if ends else None,
         "level": level.value,
@@ -109,7 +111,7 @@ def _share(value: float) -> float:
     return round(min(1.0, max(0.0, (value - 1) / 2)), 4)
 
 
-def shown_number(value: float, level: Level) -> str:
+def format_score(value: float, level: Level) -> str:
     """One decimal, or two where rounding would cross a level's edge: 2.46 is Moderate and must not read 2.5."""
     rounded = round(value, 1)
     if level_of(rounded) is level:

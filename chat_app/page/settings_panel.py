@@ -1,4 +1,4 @@
-"""The settings panel's fields, as plain data; `app.py` makes Chainlit's widgets of them."""
+"""The fields of the settings panel as plain data, from which `app.py` makes Chainlit's widgets."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -18,22 +18,22 @@ Field = dict[str, Any]
 
 
 def fields(chosen: Choices, offer: Offer) -> list[Field]:
-    """What the panel shows, with the choices in force filled in."""
+    """Return the fields of the panel, filled with the present choices."""
     values = chosen.as_values()
     models = {key: spec.label for key, spec in offer.models.items()}
     strategies = {key: strategy.name for key, strategy in offer.strategies.items()}
     country = _country(values, offer)
     if offer.blind:
         return [country]
-    shown = [
+    panel = [
         _select("model", "Model", models, values),
         _select("strategy", "Strategy", strategies, values, "How the model is told to think before it answers."),
         _switch("live_scores", "Show scores", values, "Replies are scored and stored either way."),
         _switch("auto_improve", offer.improve.name, values, offer.improve.description),
     ]
     if offer.improve.kind is PolicyKind.BELOW:
-        shown.append(_threshold(values))
-    return [*shown, country]
+        panel.append(_threshold(values))
+    return [*panel, country]
 
 
 def _threshold(values: Mapping[str, Any]) -> Field:
@@ -50,8 +50,8 @@ def _threshold(values: Mapping[str, Any]) -> Field:
 
 def _country(values: Mapping[str, Any], offer: Offer) -> Field:
     countries = {NO_COUNTRY: "All countries", **offer.countries}
-    said = "Never guessed: without a choice, all numbers are shown."
-    return _select("country", "Country for crisis numbers", countries, values, said)
+    help_text = "Never guessed: without a choice, all numbers are shown."
+    return _select("country", "Country for crisis numbers", countries, values, help_text)
 
 
 def _select(

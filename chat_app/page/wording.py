@@ -1,9 +1,9 @@
-"""The words of a reply as the page shows it: in every state of a turn, and again when it is opened from the history."""
+"""The text of a reply on the page, in every state of a turn and when it is reopened from the history."""
 
 import re
 from collections.abc import Sequence
 
-from heard.chat_app.common.markdown import harmless, shown_text
+from heard.chat_app.common.markdown import safe_final_markdown, safe_markdown
 from heard.chat_app.conversation.events import BallotReady, CrisisShown, Failed, Finished, NotSaved, Refused
 from heard.chat_app.conversation.running_turns import Crashed, Stopped, TurnView
 from heard.db.records import DraftRecord, DraftStatus, ReplyRecord
@@ -12,7 +12,7 @@ from heard.prompts.records import Persona
 SAFETY_AUTHOR = "heard safety"
 SYSTEM_AUTHOR = "heard"
 AVATAR = "persona"
-"""Picture beside replies, below `public/avatars/`; any name but the page's own, which Chainlit looks up elsewhere."""
+"""Picture beside replies, below `public/avatars/`. Not the page's own name, which Chainlit looks up elsewhere."""
 AIMS = {
     "cognitive": "showing more understanding of how you feel",
     "emotional": "with more warmth",
@@ -20,7 +20,7 @@ AIMS = {
     "facets": "with more understanding, warmth and support",
     "critique": "after a second look at it",
 }
-"""What a rewrite is after, by the component it aims at, or by what told it of several."""
+"""Descriptions of a rewrite by its guidance: the component it aims at, "facets" or "critique"."""
 
 STOPPED = "> Stopped. What had arrived is kept."
 STOPPED_REWRITE = "> Writing it again was stopped; the earlier draft stands."
@@ -42,100 +42,100 @@ BUSY = (
 _LINES = re.compile(r"\s+")
 
 
-def waiting(ahead: int) -> str:
-    """The line shown while the model is busy with others; `ahead` is 1 or more."""
+def waiting_text(ahead: int) -> str:
+    """Return the line shown while `ahead` calls (1 or more) are served first."""
     who = "1 person is" if ahead == 1 else f"{ahead} people are"
-    return quoted(f"{who} ahead of you. Your reply starts as soon as there is room.")
+    return quote(f"{who} ahead of you. Your reply starts as soon as there is room.")
 
 
-def writing(number: int) -> str:
-    """The line shown while a ballot's answers are written: the same from the first to the last, whoever is fast."""
-    return quoted(f"Writing {number} answers. They appear together when the last one has ended.")
+def writing_text(number: int) -> str:
+    """Return the line shown while a ballot's answers are generated: the same until the last one has ended."""
+    return quote(f"Writing {number} answers. They appear together when the last one has ended.")
 
 
-def crashed(reference: str) -> str:
-    """The sentence for a fault of our own."""
+def crash_text(reference: str) -> str:
+    """Return the sentence for an internal error."""
     return f"Something went wrong on our side. Please try again; if it happens again, tell us the number {reference}."
 
 
-def quoted(sentence: str) -> str:
-    """A sentence of the program, told apart from the model's text.
+def quote(sentence: str) -> str:
+    """Return a sentence of the program as a Markdown quotation, to distinguish it from the model's text.
 
-    A quotation and not emphasis, which the page's cursor would break: `*` counts as an end only before white space.
+    Not as emphasis, which the page's cursor would break: `*` counts as an end only before white space.
     """
     return "> " + _LINES.sub(" ", sentence).strip()
 
 
 def reply_text(view: TurnView) -> str:
-    """What the reply's place on the page holds right now; "" while there is nothing to say yet."""
+    """Return the present text of the reply on the page; "" while there is nothing to say yet."""
     if view.end is not None:
-        return _ended(view)
+        return _final_text(view)
     if view.writing:
-        return writing(view.writing)
+        return writing_text(view.writing)
     parts = []
     if view.number > 1:
-        parts.append(quoted(f"Writing it again, {AIMS.get(view.guidance or '', 'once more')}."))
+        parts.append(quote(f"Writing it again, {AIMS.get(view.guidance or '', 'once more')}."))
     if view.text:
-        parts.append(harmless(view.text))
+        parts.append(safe_markdown(view.text))
     elif view.ahead:
-        parts.append(waiting(view.ahead))
+        parts.append(waiting_text(view.ahead))
     elif view.by_fallback:
         parts.append(ASKING_ANOTHER)
     return "\n\n".join(parts)
 
 
-def _ended(view: TurnView) -> str:
+def _final_text(view: TurnView) -> str:
     match view.end:
         case CrisisShown(markdown):
             return markdown
         case Refused(sentence):
             return sentence
         case Failed(sentence, kept_text):
-            return broken(kept_text, sentence)
+            return broken_text(kept_text, sentence)
         case Finished(reply):
             return stored_text(reply)
         case NotSaved(sentence, text, drafts):
-            return f"{_draft_text(drafts) if drafts else shown_text(text)}\n\n{quoted(sentence)}"
+            return f"{_draft_text(drafts) if drafts else safe_final_markdown(text)}\n\n{quote(sentence)}"
         case BallotReady():
             return BALLOT
         case Stopped() if view.writing:
             return STOPPED_BALLOT
         case Stopped():
-            whole = _whole(view)
-            return stopped(view.text) if whole is None else f"{shown_text(whole)}\n\n{STOPPED_REWRITE}"
+            best = _best_draft(view)
+            return stopped_text(view.text) if best is None else f"{safe_final_markdown(best)}\n\n{STOPPED_REWRITE}"
         case Crashed(reference):
-            return broken(view.text, crashed(reference))
+            return broken_text(view.text, crash_text(reference))
         case _:
-            return shown_text(view.text)
+            return safe_final_markdown(view.text)
 
 
-def _whole(view: TurnView) -> str | None:
-    """The text that stands when a turn is stopped: the best whole draft, as the turn itself keeps it."""
+def _best_draft(view: TurnView) -> str | None:
+    """Return the text that is kept when a turn is stopped: the best complete draft, as the turn itself keeps it."""
     if not view.texts:
         return None
     best = max(sorted(view.texts), key=lambda number: view.scores[number].empathy or 0.0)
     return view.texts[best]
 
 
-def broken(text: str, sentence: str) -> str:
-    """A reply that broke off, with the reason under it."""
-    kept = shown_text(text).rstrip()
-    return f"{kept}\n\n{quoted('This reply broke off. ' + sentence)}" if kept else sentence
+def broken_text(text: str, sentence: str) -> str:
+    """Return a reply that broke off, with the reason under it."""
+    kept = safe_final_markdown(text).rstrip()
+    return f"{kept}\n\n{quote('This reply broke off. ' + sentence)}" if kept else sentence
 
 
-def opening(persona: Persona) -> str:
-    """What an empty chat shows of its persona, above the starters: of the page alone, so no reply and not stored."""
+def introduction(persona: Persona) -> str:
+    """Return what an empty chat shows of its persona, above the starters. It is no reply and is not stored."""
     return "\n\n".join(text for text in (persona.description, persona.greeting) if text)
 
 
-def stopped(text: str) -> str:
-    """A reply that the person stopped."""
-    kept = shown_text(text).rstrip()
+def stopped_text(text: str) -> str:
+    """Return a reply that the person stopped."""
+    kept = safe_final_markdown(text).rstrip()
     return f"{kept}\n\n{STOPPED}" if kept else STOPPED_EARLY
 
 
 def stored_text(reply: ReplyRecord) -> str:
-    """A stored reply as the history shows it: the kept draft, marked when it is not whole."""
+    """Return a stored reply as the history shows it: the kept draft, marked if it is not complete."""
     return _draft_text(reply.drafts)
 
 
@@ -143,14 +143,14 @@ def _draft_text(drafts: Sequence[DraftRecord]) -> str:
     kept = next((draft for draft in drafts if draft.kept), drafts[-1])
     match kept.status:
         case DraftStatus.BROKEN:
-            return broken(kept.text, kept.error or "Please send your message again.")
+            return broken_text(kept.text, kept.error or "Please send your message again.")
         case DraftStatus.STOPPED:
-            return stopped(kept.text)
+            return stopped_text(kept.text)
         case _:
-            return "\n\n".join([shown_text(kept.text), *_notes(kept)])
+            return "\n\n".join([safe_final_markdown(kept.text), *_notes(kept)])
 
 
 def _notes(draft: DraftRecord) -> list[str]:
-    """What the person should know of a whole draft, each a quotation under it."""
+    """Return notes on a complete draft, each a quotation under it."""
     # Two lines of one quotation would run together.
     return [note for note, holds in ((CUT, draft.cut), (OTHER_MODEL, draft.fallback_for is not None)) if holds]

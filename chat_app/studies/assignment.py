@@ -15,7 +15,7 @@ from heard.chat_app.studies.study_file import Arm, StudyFile
 from heard.chat_app.studies.williams import balanced_order
 from heard.db.ballots import WAITING
 from heard.db.errors import StudyRefused
-from heard.db.studies import ChooseCondition, Counts, DrawLive, Drawn, DrawSurvey
+from heard.db.studies import ChooseCondition, Counts, DrawLive, DrawnCounts, DrawSurvey
 from heard.db.study_records import (
     AnswerRecord,
     AnswerStatus,
@@ -83,7 +83,7 @@ def draw_survey(study: StudyFile, items: Sequence[ItemRecord]) -> DrawSurvey:
     the enrolment's seed. The function raises StudyRefused if there is nothing to draw.
     """
 
-    def draw(enrolment: EnrolmentRecord, drawn: Drawn) -> list[BallotRecord]:
+    def draw(enrolment: EnrolmentRecord, drawn: DrawnCounts) -> list[BallotRecord]:
         chance = random.Random(enrolment.seed)
         condition = study.condition(enrolment.condition)
         usable = {item.id: _usable_answers(item, condition.sources if condition else ()) for item in items}

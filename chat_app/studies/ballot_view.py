@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
-from heard.chat_app.common.markdown import shown_text
+from heard.chat_app.common.markdown import safe_final_markdown
 from heard.chat_app.studies.study_file import StudyFile
 from heard.chat_app.studies.votes import Marks, revealed_sources
 from heard.db.records import ReplyRecord
@@ -44,7 +44,7 @@ def blind_props(ballot: BallotRecord, answers: Sequence[AnswerRecord], study: St
         "answers": [
             {
                 "letter": letter_of(slot.position),
-                "text": shown_text(answer.text) if answer.status is AnswerStatus.COMPLETE else "",
+                "text": safe_final_markdown(answer.text) if answer.status is AnswerStatus.COMPLETE else "",
                 "votable": slot.votable,
                 "reason": slot.reason,
             }

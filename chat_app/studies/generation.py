@@ -8,7 +8,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
-from heard.chat_app.common.workers import together
+from heard.chat_app.common.workers import gather_or_cancel
 from heard.chat_app.conversation.services import Services
 from heard.chat_app.studies.study_answers import write_answer
 from heard.chat_app.studies.study_file import Arm, StudyFile, StudyFileError, record_of, study_of
@@ -140,7 +140,7 @@ async def generate(
     for task in tasks:
         by_model.setdefault(task.arm.model, []).append(task)
     workers = [asyncio.ensure_future(run.work(model, queue)) for model, queue in by_model.items()]
-    await together(workers)
+    await gather_or_cancel(workers)
     return report
 
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from heard.chat_app.common.text import has_visible, readable
+from heard.chat_app.common.text import clean_unicode, has_visible
 from heard.chat_app.models.records import ModelSpec
 from heard.chat_app.safety import crisis_check
 from heard.chat_app.studies.question_files import header_columns, question_column
@@ -183,7 +183,7 @@ def _checked_sheet(sheet: Sheet) -> Sheet:
 
 
 def _cell_text(row: Row, column: str) -> str:
-    text = readable(row.cells[column]).strip()
+    text = clean_unicode(row.cells[column]).strip()
     return text if has_visible(text) else ""
 
 

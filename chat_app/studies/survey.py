@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from enum import Enum, auto
 
 from heard.chat_app.common.notice import notice
-from heard.chat_app.common.text import has_visible, readable
+from heard.chat_app.common.text import clean_unicode, has_visible
 from heard.chat_app.conversation.services import Services
 from heard.chat_app.safety import crisis_check
 from heard.chat_app.studies.assignment import admission_refusal
@@ -217,7 +217,7 @@ class ClosingAnswer:
 
 def check_closing_answer(given: str) -> ClosingAnswer:
     """Check the answer to the open question. Blocks: the crisis check of a long text takes its time."""
-    text = readable(given).replace("\r\n", "\n").replace("\r", "\n").strip()
+    text = clean_unicode(given).replace("\r\n", "\n").replace("\r", "\n").strip()
     verdict = crisis_check.check(text)
     if verdict.crisis:
         return ClosingAnswer(None, crisis=verdict.language or "en")

@@ -56,7 +56,7 @@ class Researcher:
 
     def is_signed_in(self, headers: Mapping[str, str]) -> bool:
         """Whether a request carries a cookie of ours that still holds. Never raises."""
-        until = self.identity.sealed(cookies_of(headers).get(RESEARCHER_COOKIE, ""), self._purpose)
+        until = self.identity.unseal(cookies_of(headers).get(RESEARCHER_COOKIE, ""), self._purpose)
         return self.enabled and until is not None and until > self.clock()
 
     @property

@@ -2,7 +2,7 @@
 
 from alembic import context
 
-from heard.db import history_tables, study_tables  # noqa: F401 - their tables belong to the metadata too
+from heard.db import chainlit_tables, study_tables  # noqa: F401 - their tables belong to the metadata too
 from heard.db.tables import Base
 
 context.configure(

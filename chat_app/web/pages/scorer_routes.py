@@ -14,7 +14,7 @@ from pydantic import AfterValidator, BaseModel
 from starlette.concurrency import run_in_threadpool
 
 from heard.chat_app.common.refusals import RefusedCall
-from heard.chat_app.common.text import readable
+from heard.chat_app.common.text import clean_unicode
 from heard.chat_app.conversation.drafts import score_record
 from heard.chat_app.safety import crisis_check
 from heard.chat_app.web.dependencies import CountryDep, ParticipantDep, Site, SiteDep
@@ -35,7 +35,7 @@ MAY_NOT_FLAG = "Nothing was flagged: a flag is stored, and you have not agreed t
 
 def _tidy(text: str) -> str:
     # Line ends are "\n", whatever the browser made of them; what no text can carry (NULs, halves of characters) goes.
-    return readable(text).replace("\r\n", "\n").replace("\r", "\n")
+    return clean_unicode(text).replace("\r\n", "\n").replace("\r", "\n")
 
 
 Tidy = Annotated[str, AfterValidator(_tidy)]

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heard.chat_app.common.markdown import harmless, shown_text
+from heard.chat_app.common.markdown import safe_final_markdown, safe_markdown
 from heard.chat_app.conversation.events import (
     CrisisShown,
     DraftComplete,
@@ -25,9 +25,9 @@ from heard.chat_app.conversation.events import (
 from heard.chat_app.conversation.running_turns import Crashed, Stopped, TurnView
 from heard.chat_app.models.records import ModelSpec, Waiting
 from heard.chat_app.page import wording
-from heard.chat_app.page.bubble import Bubble
-from heard.chat_app.page.chat_settings import ChoiceError, Choices, Offer, changed, restored
-from heard.chat_app.page.reopen import cards, with_replies
+from heard.chat_app.page.chat_settings import ChoiceError, Choices, Offer, restored_choices, updated_choices
+from heard.chat_app.page.reopen import merge_replies, score_cards
+from heard.chat_app.page.reply_renderer import ReplyRenderer
 from heard.chat_app.page.settings_panel import fields
 from heard.chat_app.safety import crisis_check
 from heard.db.records import DraftRecord, DraftStatus, MessageRecord, Outcome, ReplyRecord, ScoreRecord
@@ -79,24 +79,24 @@ def view(*events: TurnEvent) -> TurnView:
     ],
 )
 def test_nothing_is_loaded_or_swallowed(text: str, gone: str) -> None:
-    shown = harmless(text)
+    shown = safe_markdown(text)
     assert gone not in shown
     assert shown.replace("\u2060", "") == text.replace("\u200b", "").replace("\x00", "")
 
 
 def test_ordinary_words_stay_as_they_are() -> None:
     text = "At 10:30 I said: **no!** Really? [a link](https://example.org) :) \U0001f642 $5"
-    assert harmless(text) == text
+    assert safe_markdown(text) == text
 
 
 @given(st.text(alphabet="![]:ab \u200b\x00(", max_size=40), st.integers(0, 40))
 def test_a_longer_text_only_extends_the_shorter_one(text: str, cut: int) -> None:
-    assert harmless(text).startswith(harmless(text[:cut]))
+    assert safe_markdown(text).startswith(safe_markdown(text[:cut]))
 
 
 @given(st.text(max_size=80))
 def test_every_text_can_be_shown(text: str) -> None:
-    shown_text(text + "\ud800").encode("utf-8")
+    safe_final_markdown(text + "\ud800").encode("utf-8")
 
 
 @pytest.mark.parametrize(("ahead", "said"), [(1, "1 person is ahead of you"), (2, "2 people are ahead of you")])
@@ -149,7 +149,7 @@ def test_a_fault_of_ours_names_a_number_and_keeps_the_text() -> None:
 
 
 def test_a_sentence_stays_one_quotation() -> None:
-    assert wording.quoted("one\n\ntwo\n# three") == "> one two # three"
+    assert wording.quote("one\n\ntwo\n# three") == "> one two # three"
 
 
 # Choices
@@ -175,30 +175,30 @@ CHOICES = Choices("echo", "plain", True, False, 1.7, None)
 )  # fmt: skip
 def test_a_value_made_up_by_the_browser_is_refused_with_a_sentence(values: dict[str, Any]) -> None:
     with pytest.raises(ChoiceError, match=r"nothing was changed"):
-        changed(CHOICES, values, OFFER)
+        updated_choices(CHOICES, values, OFFER)
 
 
 @pytest.mark.parametrize("values", [None, [], "model=b", 3])
 def test_something_else_than_settings_is_refused(values: Any) -> None:
     with pytest.raises(ChoiceError):
-        changed(CHOICES, values, OFFER)
+        updated_choices(CHOICES, values, OFFER)
 
 
 def test_real_choices_are_taken() -> None:
     values = {"model": "b", "live_scores": False, "auto_improve": True, "threshold": 3, "country": "GB"}
-    assert changed(CHOICES, values, OFFER) == Choices("b", "plain", False, True, 3.0, "GB")
-    assert changed(replace(CHOICES, country="GB"), {"country": "all"}, OFFER).country is None
+    assert updated_choices(CHOICES, values, OFFER) == Choices("b", "plain", False, True, 3.0, "GB")
+    assert updated_choices(replace(CHOICES, country="GB"), {"country": "all"}, OFFER).country is None
 
 
 def test_choices_survive_being_stored() -> None:
     chosen = Choices("b", "plain", False, True, 2.3, "GB")
-    assert restored(CHOICES, json.loads(json.dumps(chosen.as_values())), OFFER) == chosen
+    assert restored_choices(CHOICES, json.loads(json.dumps(chosen.as_values())), OFFER) == chosen
 
 
 def test_what_is_gone_since_is_left_out_and_the_rest_is_kept() -> None:
     stored = {"model": "gone", "threshold": 2.5, "slot": "A", "live_scores": False}
-    assert restored(CHOICES, stored, OFFER) == replace(CHOICES, threshold=2.5, live_scores=False)
-    assert restored(CHOICES, "nonsense", OFFER) == CHOICES
+    assert restored_choices(CHOICES, stored, OFFER) == replace(CHOICES, threshold=2.5, live_scores=False)
+    assert restored_choices(CHOICES, "nonsense", OFFER) == CHOICES
 
 
 def test_the_panel_offers_what_there_is_with_the_choices_in_force() -> None:
@@ -227,32 +227,34 @@ class Recorder:
         self.socket = "one"
         self.told: list[tuple[Any, ...]] = []
 
-    async def busy(self) -> None:
-        self.told.append(("busy",))
+    async def lock_input(self) -> None:
+        self.told.append(("lock_input",))
 
-    async def place(self, text: str) -> None:
-        self.told.append(("place", text))
+    async def show_status(self, text: str) -> None:
+        self.told.append(("show_status", text))
 
-    async def whole(self, text: str) -> None:
-        self.told.append(("whole", text))
+    async def set_text(self, text: str) -> None:
+        self.told.append(("set_text", text))
 
-    async def more(self, piece: str) -> None:
-        self.told.append(("more", piece))
+    async def append_text(self, piece: str) -> None:
+        self.told.append(("append_text", piece))
 
-    async def card(self, props: dict[str, Any]) -> None:
-        self.told.append(("card", "pending") if props.get("pending") else ("card", props["note"], props["improved"]))
+    async def show_card(self, props: dict[str, Any]) -> None:
+        self.told.append(
+            ("show_card", "pending") if props.get("pending") else ("show_card", props["note"], props["improved"])
+        )
 
-    async def settle(self, text: str, author: str | None, *, new: bool, error: bool) -> None:
-        self.told.append(("settle", text, author, new, error))
+    async def finish(self, text: str, author: str | None, *, new: bool, error: bool) -> None:
+        self.told.append(("finish", text, author, new, error))
 
 
 async def drawn(*events: TurnEvent, cards: bool = True) -> list[tuple[Any, ...]]:
     page, now = Recorder(), TurnView()
-    bubble = Bubble(page, cards=cards)
-    await bubble.draw(now)
+    renderer = ReplyRenderer(page, cards=cards)
+    await renderer.draw(now)
     for event in events:
         now.apply(event)
-        await bubble.draw(now)
+        await renderer.draw(now)
     return page.told
 
 
@@ -260,34 +262,35 @@ async def test_a_plain_reply_is_a_place_pieces_a_card_and_an_end() -> None:
     end = Finished(reply(draft("ab")), True)
     told = await drawn(DraftStarted(1, None), Token("a"), Token("b"), DraftComplete(), Scored(1, SCORE), end)
     assert told == [
-        ("place", ""), ("whole", "a"), ("card", "pending"), ("more", "b"), ("card", None, False),
-        ("settle", "ab", None, False, False),
+        ("show_status", ""), ("set_text", "a"), ("show_card", "pending"), ("append_text", "b"),
+        ("show_card", None, False),
+        ("finish", "ab", None, False, False),
     ]  # fmt: skip
 
 
 async def test_the_card_comes_before_the_last_words_that_come_with_it() -> None:
     page, now = Recorder(), view(DraftStarted(1, None), Token("a"))
-    bubble = Bubble(page, cards=True)
-    await bubble.draw(now)
+    renderer = ReplyRenderer(page, cards=True)
+    await renderer.draw(now)
     for event in (Token("b"), DraftComplete(), Scored(1, SCORE)):
         now.apply(event)
     page.told.clear()
-    await bubble.draw(now)
-    assert page.told == [("card", None, False), ("more", "b")]
+    await renderer.draw(now)
+    assert page.told == [("show_card", None, False), ("append_text", "b")]
 
 
 async def test_without_live_scores_there_is_no_card() -> None:
     told = await drawn(
         DraftStarted(1, None), Token("a"), Scored(1, SCORE), Finished(reply(draft("a")), True), cards=False
     )
-    assert [what for what, *_ in told] == ["place", "whole", "settle"]
+    assert [what for what, *_ in told] == ["show_status", "set_text", "finish"]
 
 
 @pytest.mark.parametrize(
     ("end", "author"), [(CrisisShown("call"), "heard safety"), (Refused("no"), "heard"), (Failed("down", ""), None)]
 )
 async def test_an_end_without_a_draft_is_not_the_persona_s(end: TurnEvent, author: str | None) -> None:
-    assert await drawn(end) == [("settle", wording.reply_text(view(end)), author, True, isinstance(end, Failed))]
+    assert await drawn(end) == [("finish", wording.reply_text(view(end)), author, True, isinstance(end, Failed))]
 
 
 async def test_a_rewrite_replaces_the_text_in_place() -> None:
@@ -303,27 +306,27 @@ async def test_a_rewrite_replaces_the_text_in_place() -> None:
     told = await drawn(*events, Scored(2, SCORE), end)
     note = "> Writing it again, with more warmth."
     assert told[2:] == [
-        ("card", "pending"), ("card", None, False), ("card", note[2:], False), ("place", note),
-        ("more", "\n\nn"), ("more", "ew"), ("card", None, False),
-        ("settle", "new", None, False, False), ("card", None, True),
+        ("show_card", "pending"), ("show_card", None, False), ("show_card", note[2:], False), ("show_status", note),
+        ("append_text", "\n\nn"), ("append_text", "ew"), ("show_card", None, False),
+        ("finish", "new", None, False, False), ("show_card", None, True),
     ]  # fmt: skip
 
 
 async def test_a_reconnect_locks_the_input_again_and_draws_everything_anew() -> None:
     page, now = Recorder(), view(DraftStarted(1, None), Token("a"))
-    bubble = Bubble(page, cards=True)
-    await bubble.draw(now)
+    renderer = ReplyRenderer(page, cards=True)
+    await renderer.draw(now)
     page.socket = "two"
     now.apply(Token("b"))  # sent to a connection that was gone
     page.told.clear()
-    await bubble.draw(now)
-    assert page.told == [("busy",), ("whole", "ab"), ("card", "pending")]
+    await renderer.draw(now)
+    assert page.told == [("lock_input",), ("set_text", "ab"), ("show_card", "pending")]
 
 
 async def test_a_page_opened_meanwhile_gets_all_at_once() -> None:
     page = Recorder()
-    await Bubble(page, cards=True, reopened=True).draw(view(DraftStarted(1, None), Token("a"), Scored(1, SCORE)))
-    assert page.told == [("busy",), ("whole", "a"), ("card", None, False)]
+    await ReplyRenderer(page, cards=True, reopened=True).draw(view(DraftStarted(1, None), Token("a"), Scored(1, SCORE)))
+    assert page.told == [("lock_input",), ("set_text", "a"), ("show_card", None, False)]
 
 
 # Opened again
@@ -335,7 +338,7 @@ def step(key: str, kind: str = "user_message", output: str = "hi") -> dict[str, 
 
 def test_the_stored_reply_wins_over_the_page_s_own_history() -> None:
     steps = [step(MESSAGE_ID), step("run", "run"), step(REPLY_ID, "assistant_message", "an older wording")]
-    shown = with_replies(steps, "t", {MESSAGE_ID: reply(draft("stored"))}, {"p": "P"})
+    shown = merge_replies(steps, "t", {MESSAGE_ID: reply(draft("stored"))}, {"p": "P"})
     assert [(s["id"], s["output"], s["parentId"]) for s in shown] == [
         (MESSAGE_ID, "hi", None),
         (REPLY_ID, "stored", None),
@@ -344,7 +347,7 @@ def test_the_stored_reply_wins_over_the_page_s_own_history() -> None:
 
 def test_a_reply_that_the_page_s_history_lost_is_put_in_its_place() -> None:
     later = step("later")
-    shown = with_replies([step(MESSAGE_ID), later], "t", {MESSAGE_ID: reply(draft("stored"))}, {"p": "P"})
+    shown = merge_replies([step(MESSAGE_ID), later], "t", {MESSAGE_ID: reply(draft("stored"))}, {"p": "P"})
     assert [(s["id"], s["output"]) for s in shown] == [(MESSAGE_ID, "hi"), (REPLY_ID, "stored"), ("later", "hi")]
     assert shown[1]["name"] == "P"
 
@@ -357,9 +360,9 @@ def test_a_reply_that_the_page_s_history_lost_is_put_in_its_place() -> None:
     ],
 )
 def test_what_is_not_whole_stays_marked(stored: DraftRecord, text: str, error: bool) -> None:
-    shown = with_replies([step(MESSAGE_ID)], "t", {MESSAGE_ID: reply(stored)}, {})
+    shown = merge_replies([step(MESSAGE_ID)], "t", {MESSAGE_ID: reply(stored)}, {})
     assert (shown[1]["output"], shown[1]["isError"]) == (text, error)
-    assert cards({MESSAGE_ID: reply(stored)}) == {}
+    assert score_cards({MESSAGE_ID: reply(stored)}) == {}
 
 
 def message(outcome: Outcome, key: str = MESSAGE_ID) -> MessageRecord:
@@ -371,26 +374,26 @@ def message(outcome: Outcome, key: str = MESSAGE_ID) -> MessageRecord:
     [(Outcome.INTERRUPTED, True), (Outcome.PENDING, True), (Outcome.ANSWERED, False), (Outcome.REFUSED, False)],
 )
 def test_a_message_whose_turn_died_says_so(outcome: Outcome, noted: bool) -> None:
-    shown = with_replies([step(MESSAGE_ID)], "t", {}, {}, messages=[message(outcome)])
+    shown = merge_replies([step(MESSAGE_ID)], "t", {}, {}, messages=[message(outcome)])
     assert [s["output"] for s in shown[1:]] == ["This message was not answered. Please send it again."] * noted
 
 
 def test_a_hand_off_that_the_page_s_history_lost_comes_back_once() -> None:
     crisis = [message(Outcome.CRISIS)]
-    shown = with_replies([step(MESSAGE_ID), step("later")], "t", {}, {}, messages=crisis, country="GB")
+    shown = merge_replies([step(MESSAGE_ID), step("later")], "t", {}, {}, messages=crisis, country="GB")
     assert [s["id"] for s in shown] == [MESSAGE_ID, shown[1]["id"], "later"]
     assert shown[1]["output"].startswith(crisis_check.handoff("GB", None)[:40])
-    assert [s["id"] for s in with_replies(shown, "t", {}, {}, messages=crisis)] == [s["id"] for s in shown]
+    assert [s["id"] for s in merge_replies(shown, "t", {}, {}, messages=crisis)] == [s["id"] for s in shown]
 
 
 def test_a_message_that_is_being_answered_is_not_called_dead() -> None:
-    shown = with_replies([step(MESSAGE_ID)], "t", {}, {}, messages=[message(Outcome.PENDING)], running=MESSAGE_ID)
+    shown = merge_replies([step(MESSAGE_ID)], "t", {}, {}, messages=[message(Outcome.PENDING)], running=MESSAGE_ID)
     assert len(shown) == 1
 
 
 def test_a_message_that_the_page_s_history_lost_is_put_in_its_place() -> None:
     early, late = step("early"), step("late") | {"createdAt": "2027-01-01T00:00:00Z"}
     replies = {MESSAGE_ID: reply(draft("stored"))}
-    shown = with_replies([early, late], "t", replies, {}, messages=[message(Outcome.ANSWERED)])
+    shown = merge_replies([early, late], "t", replies, {}, messages=[message(Outcome.ANSWERED)])
     assert [s["id"] for s in shown] == ["early", MESSAGE_ID, REPLY_ID, "late"]
     assert (shown[1]["type"], shown[1]["output"]) == ("user_message", "what I wrote")

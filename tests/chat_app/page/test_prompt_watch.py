@@ -10,7 +10,7 @@ import pytest
 
 from heard.chat_app.conversation.services import Services
 from heard.chat_app.models.downloads import Weights
-from heard.chat_app.page.prompt_watch import current_prompts, note_arms, prompts_state
+from heard.chat_app.page.prompt_watch import current_prompts, prompts_state, record_arm_prompts
 from heard.chat_app.studies.study_file import StudyFile
 from heard.prompts.library import PromptLibrary
 from tests.chat_app.studies.test_live_study import services, stored
@@ -126,12 +126,12 @@ async def test_files_edited_between_two_starts_of_a_study_are_told_arm_by_arm(
     in_study: Services, study: StudyFile, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     for _ in range(2):
-        note_arms(in_study, study)
+        record_arm_prompts(in_study, study)
     assert caplog.records == []
     write(tmp_path, "listener", FILE.format("You are an edited listener."))
     again = replace(in_study, library=PromptLibrary.load(tmp_path / "prompts"))
     for _ in range(2):  # at every later start, not only at the next
-        note_arms(again, study)
+        record_arm_prompts(again, study)
     assert ["in listener: answers from now on" in record.getMessage() for record in caplog.records] == [True, True]
-    note_arms(in_study, study)
+    record_arm_prompts(in_study, study)
     assert len(caplog.records) == 2, "with the earlier file back there is nothing to tell"

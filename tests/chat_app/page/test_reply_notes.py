@@ -21,7 +21,7 @@ from heard.chat_app.conversation.services import Services
 from heard.chat_app.models.downloads import Weights
 from heard.chat_app.models.records import Waiting
 from heard.chat_app.page import wording
-from heard.chat_app.page.reopen import with_replies
+from heard.chat_app.page.reopen import merge_replies
 from heard.chat_app.startup import open_services
 from heard.chat_app.studies.ballot_turn import run_ballot_turn
 from heard.chat_app.studies.study_file import parse_study, record_of
@@ -47,7 +47,7 @@ def test_a_reply_at_its_longest_length_or_by_another_model_says_so() -> None:
     }
     for note, kept in cases.items():
         assert wording.reply_text(view(Finished(reply(kept), votable=True))) == f"That is\n\n{note}"
-        (_, opened) = with_replies([step(MESSAGE_ID)], "t", {MESSAGE_ID: reply(kept)}, {}, messages=[])
+        (_, opened) = merge_replies([step(MESSAGE_ID)], "t", {MESSAGE_ID: reply(kept)}, {}, messages=[])
         assert (opened["output"], opened["isError"]) == (f"That is\n\n{note}", False)
         lost = NotSaved("Not stored.", "That is", (kept,))
         assert wording.reply_text(view(lost)) == f"That is\n\n{note}\n\n> Not stored."

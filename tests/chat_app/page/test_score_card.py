@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from heard.chat_app.common.markdown import shown_text
+from heard.chat_app.common.markdown import safe_final_markdown
 from heard.chat_app.page.chainlit_files import PUBLIC
 from heard.chat_app.page.draft_cards import final_props, live_props
 from heard.chat_app.page.score_card import COMPONENTS, LIMITS, score_props
@@ -93,7 +93,7 @@ def test_doubt_notes_and_words_stand_on_the_card_live_and_reopened() -> None:
     assert shown["notes"] == [NOTES["parrot"]]
     assert NOTES["parrot"] in shown["spoken"]
     assert [(part["label"], [piece["text"] for piece in part["pieces"]]) for part in shown["words"]] == [
-        ("Cognitive", [shown_text("That ![sounds](x)"), "so hard."]),
+        ("Cognitive", [safe_final_markdown("That ![sounds](x)"), "so hard."]),
         ("Behavioral", ["Call"]),
     ]
     assert "![" not in json.dumps(live)

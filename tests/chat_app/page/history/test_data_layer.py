@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from heard.chat_app.page.history_rows import NEUTRAL_TITLE, TITLE_LENGTH, kept_metadata, title_of
-from heard.db import history_tables
+from heard.db import chainlit_tables
 from heard.db.engine import create_engine
 from heard.db.records import ConversationRecord, MessageRecord, Outcome
 from heard.db.store import Store
@@ -32,8 +32,8 @@ from tests.db.conftest import Make
 def test_every_column_that_chainlit_writes() -> None:
     """Against the installed classes, so that an update of Chainlit that adds a field is noticed."""
     # A step's feedback has a table of its own; a path is a place on the server and is not stored.
-    assert set(typing.get_type_hints(StepDict)) - {"feedback"} == history_tables.STEP_COLUMNS
-    assert set(typing.get_type_hints(ElementDict)) - {"path"} == history_tables.ELEMENT_COLUMNS
+    assert set(typing.get_type_hints(StepDict)) - {"feedback"} == chainlit_tables.STEP_COLUMNS
+    assert set(typing.get_type_hints(ElementDict)) - {"path"} == chainlit_tables.ELEMENT_COLUMNS
 
 
 async def test_history_and_resume_after_a_restart(layer: HeardDataLayer, store: Store, path: Path) -> None:
@@ -75,7 +75,7 @@ async def test_every_field_of_a_step_is_kept(layer: HeardDataLayer, path: Path) 
             "input": "in", "streaming": False, "isError": True, "waitForAnswer": True, "unheard-of": "; DROP",
         }  # type: ignore[typeddict-unknown-key] # fmt: skip
         await layer.create_step(step)
-        assert layer.take_failure(thread) is None
+        assert layer.pop_failure(thread) is None
     (stored,) = rows(path, 'SELECT command, modes, "defaultOpen", "autoCollapse", icon, "showInput" FROM steps')
     assert stored == ("c", '{"mode": "x"}', 1, 0, "star", "true")
     read = await layer.get_step(step["id"])
@@ -107,7 +107,7 @@ async def test_no_text_breaks_the_history(layer: HeardDataLayer, text: str) -> N
     with session(ANN, thread):
         await layer.update_thread(thread, metadata={"chat_profile": text})
         await layer.set_thread_name(thread, text)
-    assert layer.take_failure(thread) is None
+    assert layer.pop_failure(thread) is None
     (found,) = await listed(layer, ANN)
     assert len(found["steps"]) == 2
 

@@ -29,4 +29,4 @@ async def test_no_element_is_kept_and_no_address_is_fetched(layer: HeardDataLaye
     assert found is not None
     assert found["elements"] == []
     assert await layer.get_element(thread, card.id) is None
-    assert layer.take_failure(thread) is None
+    assert layer.pop_failure(thread) is None

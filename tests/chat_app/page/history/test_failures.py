@@ -36,8 +36,8 @@ async def test_a_locked_database_is_reported_and_says_nothing(
         with pytest.raises(StoreBusy):
             await impatient.delete_thread(thread)
         assert (await impatient.get_thread(thread)) is not None
-    assert impatient.take_failure(thread) == str(StoreBusy())
-    assert impatient.take_failure(thread) is None
+    assert impatient.pop_failure(thread) == str(StoreBusy())
+    assert impatient.pop_failure(thread) is None
     for told in (caplog.text, str(caught.value)):
         assert WORDS not in told
         assert "INSERT" not in told

@@ -12,14 +12,14 @@ from sqlalchemy.ext.asyncio import AsyncSession
 async def export_rows(
     session: AsyncSession, table: Table, condition: ColumnElement[bool], *order: ColumnElement[Any]
 ) -> list[dict[str, Any]]:
-    """The rows that fit, each with the columns of its table; times as ISO 8601 texts in UTC."""
+    """Return the rows that meet the condition as dicts by column; times are ISO 8601 texts in UTC."""
     query = select(table).where(condition).order_by(*order)
     result: Sequence[Any] = (await session.execute(query)).mappings().all()
-    return [{name: plain(value) for name, value in row.items()} for row in result]
+    return [{name: json_value(value) for name, value in row.items()} for row in result]
 
 
-def plain(value: Any) -> Any:
-    """A value as JSON can say it."""
+def json_value(value: Any) -> Any:
+    """Return a value as JSON can represent it."""
     if isinstance(value, datetime):
         return value.isoformat()
     return value.value if isinstance(value, Enum) else value

@@ -1,4 +1,4 @@
-"""Column types that SQLAlchemy lacks: texts made storable, times that stay UTC on SQLite, and JSON in a text."""
+"""Column types that SQLAlchemy lacks: cleaned texts, UTC times on SQLite, and JSON in a text."""
 
 import json
 from datetime import UTC, datetime
@@ -7,17 +7,17 @@ from typing import Any
 from sqlalchemy import DateTime, Dialect, Text
 from sqlalchemy.types import TypeDecorator
 
-from heard.db.text import clean, clean_text
+from heard.db.text import clean_text, clean_value
 
 
 class CleanText(TypeDecorator[str]):
-    """Text of any length, cleaned by `db.text.clean_text` on its way in."""
+    """Text of any length, cleaned by `db.text.clean_text` when it is stored."""
 
     impl = Text
     cache_ok = True
 
     def process_bind_param(self, value: str | None, dialect: Dialect) -> str | None:
-        """Clean a text before it reaches the driver."""
+        """Return the cleaned text."""
         return None if value is None else clean_text(value)
 
 
@@ -28,7 +28,7 @@ class UtcDateTime(TypeDecorator[datetime]):
     cache_ok = True
 
     def process_bind_param(self, value: datetime | None, dialect: Dialect) -> datetime | None:
-        """Turn any aware time into UTC; raises ValueError for a naive one."""
+        """Return an aware time in UTC. Raises ValueError for a naive one."""
         if value is None:
             return None
         if value.tzinfo is None:
@@ -36,24 +36,26 @@ class UtcDateTime(TypeDecorator[datetime]):
         return value.astimezone(UTC)
 
     def process_result_value(self, value: datetime | None, dialect: Dialect) -> datetime | None:
-        """Give the time back aware, in UTC."""
+        """Return the time aware, in UTC."""
         if value is None:
             return None
         return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
 
 
 class JsonText(TypeDecorator[dict[str, Any]]):
-    """A JSON object in a text column: the same on SQLite and PostgreSQL; what JSON cannot say is stored as its text."""
+    """A JSON object in a text column, on SQLite and PostgreSQL alike. What JSON lacks is stored as its `str()`."""
 
     impl = Text
     cache_ok = True
 
     def process_bind_param(self, value: dict[str, Any] | None, dialect: Dialect) -> str | None:
-        """Write the object with its keys in order."""
-        return None if value is None else json.dumps(clean(value), ensure_ascii=False, sort_keys=True, default=str)
+        """Return the object as JSON with sorted keys."""
+        return (
+            None if value is None else json.dumps(clean_value(value), ensure_ascii=False, sort_keys=True, default=str)
+        )
 
     def process_result_value(self, value: str | None, dialect: Dialect) -> dict[str, Any] | None:
-        """Read the object back."""
+        """Return the parsed object."""
         return None if value is None else dict(json.loads(value))
 
 
@@ -64,9 +66,11 @@ class JsonList(TypeDecorator[list[Any]]):
     cache_ok = True
 
     def process_bind_param(self, value: list[Any] | None, dialect: Dialect) -> str | None:
-        """Write the list."""
-        return None if value is None else json.dumps(clean(value), ensure_ascii=False, sort_keys=True, default=str)
+        """Return the list as JSON."""
+        return (
+            None if value is None else json.dumps(clean_value(value), ensure_ascii=False, sort_keys=True, default=str)
+        )
 
     def process_result_value(self, value: str | None, dialect: Dialect) -> list[Any] | None:
-        """Read the list back."""
+        """Return the parsed list."""
         return None if value is None else list(json.loads(value))

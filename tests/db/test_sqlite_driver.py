@@ -8,13 +8,13 @@ from typing import Any
 import aiosqlite
 import pytest
 
-from heard.db.lite import FIRST, LiteConnection
+from heard.db.sqlite_driver import PREFETCHED_ROWS, PrefetchingConnection
 
-SIZES = (0, 1, FIRST - 1, FIRST, FIRST + 1, 3 * FIRST)
+SIZES = (0, 1, PREFETCHED_ROWS - 1, PREFETCHED_ROWS, PREFETCHED_ROWS + 1, 3 * PREFETCHED_ROWS)
 COUNT = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?) SELECT i, 'x' FROM n WHERE ? > 0"
 
 
-class Counting(LiteConnection):
+class Counting(PrefetchingConnection):
     """Counts its trips."""
 
     trips = 0
@@ -50,7 +50,7 @@ async def test_all_rows_come_in_their_order(lite: Counting, plain: aiosqlite.Con
 
 
 @pytest.mark.parametrize("size", SIZES)
-@pytest.mark.parametrize("step", [1, 64, FIRST, FIRST + 1])
+@pytest.mark.parametrize("step", [1, 64, PREFETCHED_ROWS, PREFETCHED_ROWS + 1])
 async def test_rows_come_in_parts_too(lite: Counting, size: int, step: int) -> None:
     async with lite.cursor() as cursor:
         await cursor.execute(COUNT, (size, size))
@@ -63,8 +63,8 @@ async def test_rows_come_in_parts_too(lite: Counting, size: int, step: int) -> N
 
 async def test_it_can_be_iterated(lite: Counting) -> None:
     async with lite.cursor() as cursor:
-        await cursor.execute(COUNT, (2 * FIRST, 1))
-        assert [row[0] async for row in cursor] == list(range(1, 2 * FIRST + 1))
+        await cursor.execute(COUNT, (2 * PREFETCHED_ROWS, 1))
+        assert [row[0] async for row in cursor] == list(range(1, 2 * PREFETCHED_ROWS + 1))
 
 
 async def test_a_statement_is_one_trip(lite: Counting) -> None:
@@ -86,7 +86,7 @@ async def test_a_statement_is_one_trip(lite: Counting) -> None:
 
 async def test_a_cursor_that_is_left_early_holds_nothing(lite: Counting) -> None:
     await lite.execute("CREATE TABLE t (i INTEGER)")
-    await lite.executemany("INSERT INTO t VALUES (?)", [(n,) for n in range(2 * FIRST)])
+    await lite.executemany("INSERT INTO t VALUES (?)", [(n,) for n in range(2 * PREFETCHED_ROWS)])
     await lite.commit()
     async with lite.cursor() as cursor:
         await cursor.execute("SELECT i FROM t")

@@ -1,8 +1,8 @@
-"""What research may read of studies and votes, in batches of columns and from one snapshot of the database.
+"""The reader of a research export: studies and votes in batches of columns, from one snapshot of the database.
 
-Only people whose newest answer to the notice allows the chat and research are in it; what was left out is counted. A
-batch is a dict from a column's name to its values, one for each row. Times come as the driver gives them: aware
-datetimes, or SQLite's texts in UTC.
+Only people whose newest answer to the notice allows the chat and research are included; what is left out is counted. A
+batch is a dict from column names to values, one for each row. Times are as the driver returns them: aware datetimes, or
+SQLite's texts in UTC.
 """
 
 import sqlite3
@@ -16,9 +16,9 @@ from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 from sqlalchemy.orm import aliased
 
-from heard.db.columns import JsonList, JsonText
+from heard.db.column_types import JsonList, JsonText
 from heard.db.errors import StoreError, translate
-from heard.db.slot_export import Arrangements, ExportSlots
+from heard.db.research_export_slots import Arrangements, ExportSlots
 from heard.db.study_records import StudyKind
 from heard.db.study_tables import AnswerRow, BallotRow, EnrolmentRow, ItemRow, SlotRow, StudyRow, VoteChangeRow, VoteRow
 from heard.db.tables import ConsentRow, ConversationRow, MessageRow
@@ -31,7 +31,7 @@ BALLOTS = 5000
 TEXTS = 500
 """Rows in a batch whose rows hold long texts."""
 IDS = 5000
-"""Answers asked for by one statement."""
+"""Ids of answers in one statement."""
 
 ALLOWED = "exported"
 NEVER_ASKED, WITHDRAWN, NOT_FOR_RESEARCH = "never_consented", "withdrawn", "chat_but_not_research"
@@ -52,7 +52,7 @@ class Total:
 
 
 class ExportReader:
-    """Reads of one export, all of the same snapshot. `study` None means every study. Any of them raises StoreError."""
+    """Reads one study, or all if `study` is None, from one snapshot. Every method may raise StoreError."""
 
     def __init__(self, connection: AsyncConnection, study: str | None) -> None:
         self._connection = connection
@@ -60,17 +60,17 @@ class ExportReader:
         self._on_postgres = connection.dialect.name == "postgresql"
 
     async def revision(self) -> str:
-        """Revision of the database's tables."""
+        """Return the migration revision of the database."""
         return str(await self._connection.scalar(text("SELECT version_num FROM alembic_version")))
 
     async def study_ids(self) -> list[str]:
-        """Every study there is, whichever was asked for."""
-        return list(await self._connection.scalars(select(StudyRow.id).order_by(*self._in_order(StudyRow.id))))
+        """Return the ids of all studies, whichever is exported."""
+        return list(await self._connection.scalars(select(StudyRow.id).order_by(*self._bytewise(StudyRow.id))))
 
     async def totals(self) -> list[Total]:
-        """People, ballots, votes and changes by study and consent: the exported and the left out.
+        """Return the numbers of people, ballots, votes and changes by study and consent, exported and left out.
 
-        A million rows are only counted by study; looked at by person are those of the people who are left out.
+        All rows are only counted by study; those of the people who are left out are looked up by person.
         """
         kind = case(
             (ConsentRow.id.is_(None), NEVER_ASKED),
@@ -79,7 +79,7 @@ class ExportReader:
             else_=ALLOWED,
         )
         part = (await self._people()).subquery()
-        # One look into the index for each person; with a list of all newest answers SQLite walks it for each.
+        # One index lookup for each person; with a list of all newest answers SQLite scans it for each.
         given = aliased(ConsentRow)
         newest = select(func.max(given.id)).where(given.participant_id == part.c.participant_id).scalar_subquery()
         people: Any = (
@@ -88,11 +88,11 @@ class ExportReader:
             .outerjoin(ConsentRow, ConsentRow.id == newest)
             .group_by(part.c.study_id, kind)
         )
-        counts = {"ballots": _of_person(BallotRow, part), "votes": _of_person(VoteRow, part)}
+        counts = {"ballots": _count_per_person(BallotRow, part), "votes": _count_per_person(VoteRow, part)}
         if await self._any_changes():
-            counts["changes"] = _of_person(VoteRow, part, VoteChangeRow)
+            counts["changes"] = _count_per_person(VoteRow, part, VoteChangeRow)
         by_person = people.add_columns(*(func.sum(count).label(name) for name, count in counts.items()))
-        everything = await self._counted()
+        everything = await self._counts_by_study()
         found: dict[tuple[str, str], dict[str, int]] = {}
         for study, why, *numbers in await self._rows(by_person.where(kind != ALLOWED)):
             left = dict.fromkeys(("people", *everything), 0) | dict(
@@ -106,8 +106,8 @@ class ExportReader:
                 found[study, why] = {"people": int(number), **rest}
         return [Total(study, why, **numbers) for (study, why), numbers in sorted(found.items())]
 
-    async def _counted(self) -> dict[str, dict[str, int]]:
-        """Ballots, votes and changes by study."""
+    async def _counts_by_study(self) -> dict[str, dict[str, int]]:
+        """Return the numbers of ballots, votes and changes by study."""
         queries: dict[str, Any] = {
             name: select(row.study_id, func.count()).where(self._of_study(row.study_id)).group_by(row.study_id)
             for name, row in (("ballots", BallotRow), ("votes", VoteRow))
@@ -122,20 +122,23 @@ class ExportReader:
         return (await self._connection.execute(query)).all()
 
     async def studies(self) -> AsyncIterator[Batch]:
-        """The studies, one row each."""
+        """Yield the studies, one row each."""
         definition = type_coerce(StudyRow.definition, Text).label("definition")
         query = (
             select(StudyRow.id, StudyRow.kind, definition, StudyRow.definition_sha256, _time(StudyRow.created_at))
             .where(self._of_study(StudyRow.id))
-            .order_by(*self._in_order(StudyRow.id))
+            .order_by(*self._bytewise(StudyRow.id))
         )
         async for batch in self._stream(query, TEXTS):
             yield batch
 
     async def people(self) -> AsyncIterator[Batch]:
-        """Everybody in a study, enrolled in it or with ballots of a live one."""
+        """Yield the people in a study: those enrolled, and those with ballots of a live one."""
         people = (await self._people()).subquery()
-        counts = [_of_person(BallotRow, people).label("ballots"), _of_person(VoteRow, people).label("votes")]
+        counts = [
+            _count_per_person(BallotRow, people).label("ballots"),
+            _count_per_person(VoteRow, people).label("votes"),
+        ]
         columns = (EnrolmentRow.external_id, EnrolmentRow.condition, EnrolmentRow.seed, EnrolmentRow.closing)
         enrolled = (EnrolmentRow.study_id == people.c.study_id) & (
             EnrolmentRow.participant_id == people.c.participant_id
@@ -146,19 +149,19 @@ class ExportReader:
             .select_from(people)
             .outerjoin(EnrolmentRow, enrolled)
             .where(people.c.participant_id.in_(_allowed()))
-            .order_by(*self._in_order(people.c.study_id, people.c.participant_id))
+            .order_by(*self._bytewise(people.c.study_id, people.c.participant_id))
         )
         async for batch in self._stream(query, BALLOTS):
             yield batch
 
     async def items(self) -> AsyncIterator[Batch]:
-        """What was answered: a survey's items, then the messages that people wrote and were given a ballot for."""
+        """Yield what was answered: the items of surveys, then the messages that were answered by a ballot."""
         nothing = literal(None, String)
         of_surveys: Any = select(
             ItemRow.study_id, ItemRow.id, ItemRow.number.label("item_number"), nothing.label("participant_id"),
             nothing.label("conversation_id"), ItemRow.message, ItemRow.attention,
         ).where(self._of_study(ItemRow.study_id))  # fmt: skip
-        async for batch in self._stream(of_surveys.order_by(*self._in_order(ItemRow.study_id), ItemRow.number), TEXTS):
+        async for batch in self._stream(of_surveys.order_by(*self._bytewise(ItemRow.study_id), ItemRow.number), TEXTS):
             yield batch
         if not await self._any_live():
             return
@@ -176,19 +179,19 @@ class ExportReader:
             yield batch
 
     async def answers(self) -> AsyncIterator[Batch]:
-        """Every answer of a survey's items, then those on the exported ballots of live studies, with all columns."""
+        """Yield the answers of surveys, then those on exported ballots of live studies, with all columns."""
         of_surveys = (
-            select(*_ANSWER, ItemRow.number.label("item_number"))
+            select(*_ANSWER_COLUMNS, ItemRow.number.label("item_number"))
             .join(ItemRow, ItemRow.id == AnswerRow.item_id)
             .where(self._of_study(AnswerRow.study_id))
-            .order_by(*self._in_order(AnswerRow.study_id), ItemRow.number, *self._in_order(AnswerRow.source))
+            .order_by(*self._bytewise(AnswerRow.study_id), ItemRow.number, *self._bytewise(AnswerRow.source))
         )
         async for batch in self._stream(of_surveys, TEXTS):
             yield batch
         if not await self._any_live():
             return
         of_chats = (
-            select(*_ANSWER, type_coerce(None, ItemRow.number.type).label("item_number"))
+            select(*_ANSWER_COLUMNS, type_coerce(None, ItemRow.number.type).label("item_number"))
             .select_from(BallotRow)
             .join(SlotRow, SlotRow.ballot_id == BallotRow.id)
             .join(AnswerRow, AnswerRow.id == SlotRow.answer_id)
@@ -200,8 +203,8 @@ class ExportReader:
             yield batch
 
     async def answers_by_id(self, ids: Sequence[str], columns: Sequence[str]) -> list[Batch]:
-        """These columns of the answers with these ids, in no order, as batches."""
-        wanted = [column for column in _ANSWER if column.key in columns]
+        """Return these columns of the answers with these ids, in any order, as batches."""
+        wanted = [column for column in _ANSWER_COLUMNS if column.key in columns]
         batches = []
         for start in range(0, len(ids), IDS):
             some = list(ids[start : start + IDS])
@@ -211,11 +214,15 @@ class ExportReader:
         return batches
 
     async def ballots(self, *, messages: bool = False) -> AsyncIterator[tuple[Batch, Arrangements]]:
-        """Ballots with their vote, whose columns are None where there is none, and with what stands on them.
+        """Yield ballots with their votes, whose columns are None if there is none, and their arrangements.
 
-        `messages` adds the message that is answered; batches are smaller then.
+        `messages` adds the message that is answered; the batches are then smaller.
         """
-        query = select(*_BALLOT, *_VOTE).select_from(BallotRow).outerjoin(VoteRow, VoteRow.ballot_id == BallotRow.id)
+        query = (
+            select(*_BALLOT_COLUMNS, *_VOTE_COLUMNS)
+            .select_from(BallotRow)
+            .outerjoin(VoteRow, VoteRow.ballot_id == BallotRow.id)
+        )
         if messages:
             query = query.add_columns(func.coalesce(ItemRow.message, MessageRow.text).label("message"))
             query = query.outerjoin(ItemRow, ItemRow.id == BallotRow.item_id)
@@ -227,11 +234,13 @@ class ExportReader:
             yield batch, await slots.arrangements(batch)
 
     async def changes(self) -> AsyncIterator[Batch]:
-        """Votes as they were before they were changed."""
+        """Yield votes as they were before they were changed."""
         if not await self._any_changes():
             return
         query = (
-            select(BallotRow.study_id, BallotRow.participant_id, BallotRow.number.label("ballot_number"), *_CHANGE)
+            select(
+                BallotRow.study_id, BallotRow.participant_id, BallotRow.number.label("ballot_number"), *_CHANGE_COLUMNS
+            )
             .join(VoteChangeRow, VoteChangeRow.ballot_id == BallotRow.id)
             .where(self._of_study(BallotRow.study_id), BallotRow.participant_id.in_(_allowed()))
             .order_by(*self._by_ballot(), VoteChangeRow.number)
@@ -240,16 +249,16 @@ class ExportReader:
             yield batch
 
     async def _any_live(self) -> bool:
-        """Whether there is a live study: looking for its messages among a million ballots of surveys takes long."""
+        """Whether there is a live study. If not, the search for its messages among a million ballots is saved."""
         live = select(StudyRow.id).where(StudyRow.kind == StudyKind.LIVE.value, self._of_study(StudyRow.id)).limit(1)
         return await self._connection.scalar(live) is not None
 
     async def _any_changes(self) -> bool:
-        """Whether any vote was ever changed: else a million votes are looked through for nothing."""
+        """Whether any vote was ever changed. If not, a search through a million votes is saved."""
         return await self._connection.scalar(select(VoteChangeRow.ballot_id).limit(1)) is not None
 
     async def _people(self) -> Any:
-        """(study, participant) of everybody enrolled, and of those with ballots of a live study without joining it."""
+        """Return a query of (study, participant): the enrolled, and those with ballots of a live study only."""
         enrolled: Any = select(EnrolmentRow.study_id, EnrolmentRow.participant_id)
         enrolled = enrolled.where(self._of_study(EnrolmentRow.study_id))
         if not await self._any_live():
@@ -268,12 +277,12 @@ class ExportReader:
     def _of_study(self, column: Any) -> Any:
         return literal(True) if self._study is None else column == self._study
 
-    def _in_order(self, *columns: Any) -> list[Any]:
-        """The same order on every database: by bytes, whatever language the server sorts in."""
+    def _bytewise(self, *columns: Any) -> list[Any]:
+        """Return sort columns that give the same order on every database: by bytes, whatever its collation."""
         return [column.collate("C") if self._on_postgres else column for column in columns]
 
     def _by_ballot(self) -> list[Any]:
-        return [*self._in_order(BallotRow.study_id, BallotRow.participant_id), BallotRow.number]
+        return [*self._bytewise(BallotRow.study_id, BallotRow.participant_id), BallotRow.number]
 
     async def _stream(self, query: Select[Any], size: int) -> AsyncIterator[Batch]:
         failure: StoreError
@@ -288,7 +297,7 @@ class ExportReader:
         raise failure
 
     async def _stream_raw(self, query: Select[Any], size: int) -> AsyncIterator[Batch]:
-        """Like _stream, with SQLite's rows as its driver has them; for columns whose values need no conversion."""
+        """Like `_stream`, with the rows of SQLite's driver: for columns whose values need no conversion."""
         if self._on_postgres:
             async for batch in self._stream(query, size):
                 yield batch
@@ -310,7 +319,7 @@ class ExportReader:
 
 @asynccontextmanager
 async def export_reader(engine: AsyncEngine, study: str | None) -> AsyncIterator[ExportReader]:
-    """A reader inside one read transaction: what is written meanwhile is not seen. Raises StoreError."""
+    """Open a reader in one read transaction, which does not see later writes. Raises StoreError."""
     failure: StoreError
     options = {"isolation_level": "REPEATABLE READ"} if engine.dialect.name == "postgresql" else {}
     try:
@@ -324,8 +333,8 @@ async def export_reader(engine: AsyncEngine, study: str | None) -> AsyncIterator
     raise failure
 
 
-def _of_person(row: Any, people: Any, joined: Any = None) -> Any:
-    """How many rows there are for each row of `people`, or of `joined` by ballot: looked up person by person."""
+def _count_per_person(row: Any, people: Any, joined: Any = None) -> Any:
+    """Return a subquery that counts the rows of each person, or those of `joined` by ballot."""
     own = (row.study_id == people.c.study_id) & (row.participant_id == people.c.participant_id)
     counted = select(func.count()).select_from(row).where(own)
     if joined is not None:
@@ -334,7 +343,7 @@ def _of_person(row: Any, people: Any, joined: Any = None) -> Any:
 
 
 def _allowed() -> Select[Any]:
-    """The people whose newest answer allows chat and research."""
+    """Return a query of the people whose newest answer allows chat and research."""
     newest = select(func.max(ConsentRow.id)).group_by(ConsentRow.participant_id)
     return select(ConsentRow.participant_id).where(ConsentRow.id.in_(newest), ConsentRow.chat, ConsentRow.research)
 
@@ -345,12 +354,12 @@ def _columns(names: Sequence[str], rows: Sequence[Any]) -> Batch:
 
 
 def _time(column: Any) -> Any:
-    """A time as the driver has it: turning a million texts into datetimes is the reader's to do faster."""
+    """Return a column of times without conversion: the caller converts a million texts faster."""
     return type_coerce(column, String).label(column.key)
 
 
-def _raw(row: Any, *but: str) -> list[Any]:
-    """A table's columns without turning their texts into objects: JSON stays JSON, times stay the driver's."""
+def _raw_columns(row: Any, *but: str) -> list[Any]:
+    """Return a table's columns without conversion: JSON stays a text, times stay as the driver returns them."""
     columns = [column for column in row.__table__.columns if column.key not in but]
     return [
         _time(column)
@@ -362,13 +371,13 @@ def _raw(row: Any, *but: str) -> list[Any]:
     ]
 
 
-_ANSWER = _raw(AnswerRow)
-_BALLOT = [
+_ANSWER_COLUMNS = _raw_columns(AnswerRow)
+_BALLOT_COLUMNS = [
     BallotRow.id.label("ballot_id"),
     BallotRow.number.label("ballot_number"),
     func.coalesce(BallotRow.item_id, BallotRow.message_id).label("item_id"),
-    *_raw(BallotRow, "id", "number", "item_id", "conversation_id"),
+    *_raw_columns(BallotRow, "id", "number", "item_id", "conversation_id"),
 ]
-_VOTE = _raw(VoteRow, "ballot_id", "study_id", "participant_id", "request_id", "leaks",
+_VOTE_COLUMNS = _raw_columns(VoteRow, "ballot_id", "study_id", "participant_id", "request_id", "leaks",
              "attention", "condition")  # fmt: skip
-_CHANGE = _raw(VoteChangeRow, "request_id")
+_CHANGE_COLUMNS = _raw_columns(VoteChangeRow, "request_id")

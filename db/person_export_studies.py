@@ -1,7 +1,7 @@
-"""A person's part in studies, for their own export: as much as they may know, so that an export cannot unblind.
+"""A person's part in studies, for their own export: only what they may know, so that an export cannot unblind them.
 
-Who wrote which answer is left out of a ballot that they have not voted on, and of every ballot whose study reveals
-nothing; so is everything that it could be worked out from.
+The sources are left out of a ballot that they have not voted on, and of every ballot whose study reveals nothing; so is
+everything from which they could be inferred.
 """
 
 from dataclasses import fields
@@ -10,7 +10,7 @@ from typing import Any
 from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from heard.db.export_rows import export_rows
+from heard.db.person_export_rows import export_rows
 from heard.db.records import ScoreRecord
 from heard.db.study_records import Choice
 from heard.db.study_rows import study_record
@@ -18,10 +18,10 @@ from heard.db.study_tables import AnswerRow, BallotRow, ItemRow, SlotRow, StudyR
 from heard.db.tables import Base
 
 _OURS = Base.metadata.tables
-_TELLING_BALLOT = ("order_seed", "order_row", "attention", "condition")
-"""The order follows from the seed and the names of the sources; an attention item names the right one."""
-_TELLING_VOTE = ("sources", "leaks", "attention", "condition")
-_TOLD_OF_ANSWER = (
+_UNBLINDING_BALLOT = ("order_seed", "order_row", "attention", "condition")
+"""Columns that unblind: the order follows from the seed and the sources; an attention item names the right one."""
+_UNBLINDING_VOTE = ("sources", "leaks", "attention", "condition")
+_REVEALED_OF_ANSWER = (
     "human", "persona", "strategy", "model", "parameters", "prompt_sha256", "first_token_seconds", "total_seconds",
     "prompt_tokens", "completion_tokens", "improve_assigned", "improved", "policy", "cut", "drafts", "characters",
     "words", "formatting", "leak", *(f"score_{field.name}" for field in fields(ScoreRecord)),
@@ -29,7 +29,7 @@ _TOLD_OF_ANSWER = (
 
 
 async def export_studies(session: AsyncSession, participant_id: str) -> tuple[list[dict[str, Any]], set[str]]:
-    """A person's enrolments and ballots by study, and the ids of messages whose reply may not name its source.
+    """Return a person's enrolments and ballots by study, and the ids of messages whose reply must not name its source.
 
     Shape of each: {"study": id, "enrolment": None or {...}, "ballots": [{..., "message": the item's or None,
     "slots": [{"position", "votable", "reason", "text", and, once known, "source", "model" ...}],
@@ -42,20 +42,20 @@ async def export_studies(session: AsyncSession, participant_id: str) -> tuple[li
     slots = await _slots(session, participant_id)
     messages = await _messages(session, participant_id)
     names = sorted({row["study_id"] for row in (*enrolments, *ballots)})
-    open_studies = await _revealing(session, names)
+    revealing = await _revealing(session, names)
     hidden_messages = set()
     for row in ballots:
         row["vote"], row["slots"] = votes.get(row["id"]), slots.get(row["id"], [])
         row["message"] = messages.get(row["item_id"])
-        # A skip is no judgement: whoever skipped may still vote, and so is not told.
+        # A skip does not count: whoever skipped may still vote, and must not be informed.
         judged = row["vote"] is not None and row["vote"]["choice"] != Choice.SKIPPED
-        if not judged or row["study_id"] not in open_studies:
-            _hide(row)
+        if not judged or row["study_id"] not in revealing:
+            _hide_sources(row)
             hidden_messages.add(row["message_id"])
     for row in enrolments:
-        if row["study_id"] not in open_studies:
+        if row["study_id"] not in revealing:
             del row["condition"]
-    told = [
+    exported = [
         {
             "study": name,
             "enrolment": next((row for row in enrolments if row["study_id"] == name), None),
@@ -63,21 +63,21 @@ async def export_studies(session: AsyncSession, participant_id: str) -> tuple[li
         }
         for name in names
     ]
-    return told, hidden_messages - {None}
+    return exported, hidden_messages - {None}
 
 
-def _hide(ballot: dict[str, Any]) -> None:
-    for name in _TELLING_BALLOT:
+def _hide_sources(ballot: dict[str, Any]) -> None:
+    for name in _UNBLINDING_BALLOT:
         del ballot[name]
-    for name in _TELLING_VOTE if ballot["vote"] else ():
+    for name in _UNBLINDING_VOTE if ballot["vote"] else ():
         del ballot["vote"][name]
     ballot["slots"] = [
         {name: slot[name] for name in ("position", "votable", "reason", "text")} for slot in ballot["slots"]
     ]
 
 
-def hide_reply(reply: dict[str, Any]) -> dict[str, Any]:
-    """A reply with its words and nothing about who wrote them."""
+def reply_without_source(reply: dict[str, Any]) -> dict[str, Any]:
+    """Return a reply with its text and nothing about its source."""
     kept = [draft for draft in reply["drafts"] if draft["kept"]]
     drafts = [{name: draft[name] for name in ("text", "status", "kept")} | {"score": None} for draft in kept]
     return {"id": reply["id"], "message_id": reply["message_id"], "created_at": reply["created_at"], "drafts": drafts}
@@ -95,10 +95,10 @@ async def _votes(session: AsyncSession, participant_id: str) -> dict[str, dict[s
 
 
 async def _slots(session: AsyncSession, participant_id: str) -> dict[str, list[dict[str, Any]]]:
-    told = [getattr(AnswerRow, name) for name in ("text", *_TOLD_OF_ANSWER)]
+    revealed = [getattr(AnswerRow, name) for name in ("text", *_REVEALED_OF_ANSWER)]
     columns = (SlotRow.ballot_id, SlotRow.position, SlotRow.votable, SlotRow.reason, SlotRow.source)
     rows = await session.execute(
-        select(*columns, *told)
+        select(*columns, *revealed)
         .join(BallotRow, BallotRow.id == SlotRow.ballot_id)
         .join(AnswerRow, AnswerRow.id == SlotRow.answer_id)
         .where(BallotRow.participant_id == participant_id)
@@ -118,6 +118,6 @@ async def _messages(session: AsyncSession, participant_id: str) -> dict[str | No
 
 
 async def _revealing(session: AsyncSession, studies: list[str]) -> set[str]:
-    """Those of the studies that tell people after their vote who wrote what."""
+    """Return those of the studies that reveal the sources after the vote."""
     rows = await session.scalars(select(StudyRow).where(StudyRow.id.in_(studies)))
     return {row.id for row in rows if study_record(row).reveals}

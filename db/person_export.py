@@ -1,4 +1,4 @@
-"""Everything stored about one person, as one JSON-able object."""
+"""A person's own export: everything stored about them, as one JSON-able object."""
 
 from datetime import UTC, datetime
 from typing import Any
@@ -6,23 +6,24 @@ from typing import Any
 from sqlalchemy import or_, select
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from heard.db.export_rows import export_rows, plain
-from heard.db.history_tables import ELEMENTS, FEEDBACKS, STEPS, THREADS, USERS
-from heard.db.study_export import export_studies, hide_reply
+from heard.db.chainlit_tables import ELEMENTS, FEEDBACKS, STEPS, THREADS, USERS
+from heard.db.person_export_rows import export_rows, json_value
+from heard.db.person_export_studies import export_studies, reply_without_source
 from heard.db.tables import Base
 
 _OURS = Base.metadata.tables
 
 
 async def export_participant(session: AsyncSession, participant_id: str) -> dict[str, Any]:
-    """Read every row about a person; times are ISO 8601 texts in UTC. Shape, where each object has the columns of its
-    table:
+    """Return every row about a person; times are ISO 8601 texts in UTC.
+
+    Each object has the columns of its table. Shape:
 
         {"format": 1, "exported_at": ..., "participant": {...} or None, "consents": [...],
          "conversations": [{..., "messages": [{..., "reply": None or
              {..., "drafts": [{..., "score": None or {...}}]}}], "summaries": [{...}]}],
          "flags": [{...}],
-         "studies": [{...}],  as `db/study_export.py` says
+         "studies": [{...}],  as `db/person_export_studies.py` says
          "page_history": {"users": [...], "threads": [...], "steps": [...], "elements": [...], "feedbacks": [...]}}
     """
     participant, consent, flag = _OURS["participant"], _OURS["consent"], _OURS["flag"]
@@ -30,7 +31,7 @@ async def export_participant(session: AsyncSession, participant_id: str) -> dict
     studies, hidden = await export_studies(session, participant_id)
     return {
         "format": 1,
-        "exported_at": plain(datetime.now(UTC)),
+        "exported_at": json_value(datetime.now(UTC)),
         "participant": people[0] if people else None,
         "consents": await export_rows(session, consent, consent.c.participant_id == participant_id, consent.c.id),
         "conversations": await _conversations(session, participant_id, hidden),
@@ -41,7 +42,7 @@ async def export_participant(session: AsyncSession, participant_id: str) -> dict
 
 
 async def _conversations(session: AsyncSession, participant_id: str, hidden: set[str]) -> list[dict[str, Any]]:
-    """`hidden`: ids of messages whose reply may not name its source."""
+    """Return a person's conversations. `hidden` holds the ids of messages whose reply must not name its source."""
     conversation, message, reply, draft, score, summary = (
         _OURS[name] for name in ("conversation", "message", "reply", "draft", "score", "summary")
     )
@@ -68,7 +69,7 @@ async def _conversations(session: AsyncSession, participant_id: str, hidden: set
     for row in messages:
         row["reply"] = reply_of.get(row["id"])
         if row["reply"] and row["id"] in hidden:
-            row["reply"] = hide_reply(row["reply"])
+            row["reply"] = reply_without_source(row["reply"])
     for row in conversations:
         row["messages"] = [item for item in messages if item["conversation_id"] == row["id"]]
         row["summaries"] = [item for item in summaries if item["conversation_id"] == row["id"]]
