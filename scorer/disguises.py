@@ -122,6 +122,24 @@ def readings(choices: Sequence[Sequence[str]], most: int = MOST_READINGS) -> Ite
     return map("".join, itertools.product(*choices))
 
 
+def speller(counts: Mapping[str, int]) -> Callable[[str], list[tuple[str, int]]]:
+    """A search for words that are one slip away: with a letter more, less or other, or two neighbours swapped.
+
+    It gives words of `counts`, each with its count, the most frequent first; never the word that is looked for.
+    """
+    from symspellpy import SymSpell, Verbosity  # type: ignore[import-untyped]  # here: 30 ms that few texts need
+
+    # A longer prefix would be made in twice the time and searched in half.
+    symspell = SymSpell(max_dictionary_edit_distance=1, prefix_length=4)
+    for word, count in counts.items():
+        symspell.create_dictionary_entry(word, count)
+
+    def search(word: str) -> list[tuple[str, int]]:
+        return [(found.term, found.count) for found in symspell.lookup(word, Verbosity.ALL) if found.distance]
+
+    return search
+
+
 def split_words(letters: str, value: Callable[[str], float | None], longest: int) -> list[str]:
     """`letters` parted into words of the greatest sum of values; [] if they cannot be parted into words that have one.
 

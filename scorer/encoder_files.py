@@ -56,13 +56,18 @@ def read_config(folder: Path) -> dict[str, Any]:
     return config
 
 
+AT_ONCE = 1 << 24
+"""Bytes of a file that are hashed at a time: in small parts, another thread's Python would hold up every one."""
 FETCH = "Run `heard chat` once to fetch the encoder, or give its folder."
 
 
 def file_sha256(path: Path, next_step: str = FETCH) -> str:
     """sha256 of a file, 64 hex digits. Raises ScorerError if it cannot be read, ending in `next_step`."""
+    digest = hashlib.sha256()
     try:
-        with path.open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
+        with path.open("rb", buffering=0) as file:
+            while part := file.read(AT_ONCE):
+                digest.update(part)
+            return digest.hexdigest()
     except OSError as error:
         raise ScorerError(f"{path} cannot be read. {next_step}") from error

@@ -12,7 +12,8 @@ import functools
 import importlib.util
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any
+
+from heard.scorer.disguises import speller
 
 RARE = 200_000
 """Words seen less often than this (in the list's corpus of 10^12 words) are no evidence of English: many are names
@@ -165,28 +166,22 @@ class English:
         return (hits + 0.5 * near) / (total + 0.5 * homographs)
 
     @functools.cached_property
-    def _suggestions(self) -> Callable[[str], Iterable[Any]]:
-        """SymSpell's search among the common words, made ready for the first misspelt one (60 ms, 8 MB)."""
-        from symspellpy import SymSpell, Verbosity  # type: ignore[import-untyped]
-
-        speller = SymSpell(max_dictionary_edit_distance=1, prefix_length=4)  # a longer one is made in twice the time
-        for word, count in self._counts.items():
-            expected = count * (FEELING if word in FEELINGS else 1)
-            if expected >= COMMON:
-                speller.create_dictionary_entry(word, expected)
-        return functools.partial(speller.lookup, verbosity=Verbosity.ALL)
+    def _slips(self) -> Callable[[str], list[tuple[str, int]]]:
+        """The search among the common words, made ready for the first misspelt one (60 ms, 8 MB)."""
+        expected = {word: count * (FEELING if word in FEELINGS else 1) for word, count in self._counts.items()}
+        return speller({word: count for word, count in expected.items() if count >= COMMON})
 
     def _search(self, word: str) -> str:
         if not 3 <= len(word) <= 18 or not word.isascii() or not word.isalpha():
             return word
         best, best_value = word, 0.0
-        for found in self._suggestions(word):
-            weight = _ease(word, found.term)
+        for meant, count in self._slips(word):
+            weight = _ease(word, meant)
             # Three letters are near too many words: only "teh" for "the" is plain.
-            if len(word) == 3 and (found.count < NEAR_MISS or weight < 1):
+            if len(word) == 3 and (count < NEAR_MISS or weight < 1):
                 continue
-            if found.count * weight > best_value:
-                best, best_value = found.term, found.count * weight
+            if count * weight > best_value:
+                best, best_value = meant, count * weight
         return best
 
 

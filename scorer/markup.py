@@ -69,9 +69,6 @@ class _Page(HTMLParser):
         if not self._hidden:
             self.shown.append(data)
 
-    def handle_comment(self, data: str) -> None:
-        self.shown.append(" ")
-
 
 def _without_tags(text: str) -> str:
     page = _Page()

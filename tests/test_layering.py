@@ -98,7 +98,7 @@ HOMES = {
     },
     "sqlalchemy": {"db/"},
     "starlette": {"chat_app/integrations/card_files.py", "chat_app/web/"},
-    "symspellpy": {"scorer/english.py"},
+    "symspellpy": {"scorer/disguises.py"},
     "tenacity": {"chat_app/models/client.py", "db/"},
     "threadpoolctl": {"chat_app/results/strengths.py", "scorer/"},
     "tokenizers": {"scorer/encoder.py"},

@@ -12,7 +12,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from itertools import pairwise
 
-from heard.scorer.disguises import LEET, is_drawn_out, look, plain_letters, readings, shortened, sound, split_words
+from heard.scorer.disguises import (
+    LEET,
+    is_drawn_out,
+    look,
+    plain_letters,
+    readings,
+    shortened,
+    sound,
+    speller,
+    split_words,
+)
 
 BOUNDARY = "."
 """Token for the end of a sentence. A gap in a pattern never crosses it."""
@@ -97,12 +107,9 @@ class Normaliser:
         self._real = frozenset(real_words)
         self._longest = max(map(len, self._words), default=1)
         self._by_shape: dict[int, list[str]] = {}
-        self._deletes: dict[str, str] = {}
         for key in sorted(self._keys):
             self._by_shape.setdefault(len(key), []).append(key)
-            if len(key) >= 4:
-                for at in range(len(key)):
-                    self._deletes.setdefault(key[:at] + key[at + 1 :], key)
+        self._slips = speller(dict.fromkeys(sorted(self._long_keys), 1))
         # Bounded, and holds single words only: it saves taking the same word apart for each message.
         self._chunk = lru_cache(maxsize=16384)(self._read_chunk)
 
@@ -215,17 +222,8 @@ class Normaliser:
         """One letter too few, too many, wrong, or two swapped, in a key word of four letters or more."""
         if not 3 <= len(word) <= 20 or word in self._real or not word.isalpha():
             return None
-        key = self._deletes.get(word)
-        if key is not None:
-            return self._known(key)
-        for at in range(len(word)):
-            shorter = word[:at] + word[at + 1 :]
-            if shorter in self._keys and len(shorter) >= 4:
-                return self._known(shorter)
-            key = self._deletes.get(shorter)
-            if key is not None and len(key) == len(word) and _close(word, key):
-                return self._known(key)
-        return None
+        found = self._slips(word)
+        return self._known(found[0][0]) if found else None
 
     def _split(self, word: str) -> tuple[str, ...] | None:
         """iwanttodie, killmyself -> the words, when the whole splits into known words and a key is among them."""
@@ -298,14 +296,3 @@ def _without_stray_ends(tokens: list[str]) -> list[str]:
 def _letters(char: str) -> Sequence[str]:
     """The letters that one of a word may stand for: what it looks like, else what it sounds like."""
     return char if char.isascii() else look(char) or [sound(char) or char]
-
-
-def _close(word: str, key: str) -> bool:
-    """Same length: one letter differs, or two neighbours are swapped."""
-    different = [at for at, (a, b) in enumerate(zip(word, key, strict=True)) if a != b]
-    if len(different) == 1:
-        return True
-    if len(different) != 2 or different[1] != different[0] + 1:
-        return False
-    first, second = different
-    return word[first] == key[second] and word[second] == key[first]
