@@ -1,4 +1,4 @@
-"""A score for whoever is not the chat: over HTTP, in the filter, in a chain. A crisis is never rated."""
+"""Scores for callers other than the chat (HTTP, the filter, a LangChain chain); a crisis is never rated."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -16,9 +16,9 @@ CRISIS = (
 
 
 def checked_score(scorer: Scorer, seeker: str, reply: str, earlier: Sequence[str] = ()) -> EmpathyScore:
-    """`scorer.score`, or the status CRISIS when a text that the scorer would read has suicidal or self-harm meaning.
+    """Return `scorer.score(...)`, or the status CRISIS if a text that it would read has suicidal or self-harm meaning.
 
-    Blocking: the check of a long text takes its time too. Never raises on any strings.
+    Blocking, also in the check of a long text. Never raises on any strings.
     """
     if any(crisis_check.check(text).crisis for text in (*earlier[-LOOKED_BACK + 1 :], seeker, reply)):
         return replace(scorer.score("", ""), status=ScoreStatus.CRISIS, reason=CRISIS)

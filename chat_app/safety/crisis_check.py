@@ -15,7 +15,7 @@ import datetime
 from dataclasses import dataclass
 from functools import cache
 
-from heard.chat_app.safety.matcher import Matcher, survivors
+from heard.chat_app.safety.matcher import Matcher, uncovered_spans
 from heard.chat_app.safety.normalise import Normaliser, plain_tokens
 from heard.prompts.safety_files import (
     FOLDER,
@@ -30,23 +30,23 @@ from heard.prompts.safety_files import (
 from heard.prompts.variables import fill
 
 STALE_AFTER_DAYS = 365
-"""A number checked longer ago than this is reported by `stale_hotlines`."""
+"""Age in days after which `stale_hotlines` reports a number as due to be checked again."""
 
 
 @dataclass(frozen=True, slots=True)
 class SafetyVerdict:
-    """What the check found."""
+    """The result of the check."""
 
     crisis: bool
     category: str | None = None
-    """One of `prompts.safety_files.CATEGORIES`, or None when it is no crisis."""
+    """One of `prompts.safety_files.CATEGORIES`; None if there is no crisis."""
     language: str | None = None
-    """ISO 639-1 code of the language of the statement found, for the hand-off."""
+    """ISO 639-1 code of the lexicon that matched, for the hand-off; None if there is no crisis."""
 
 
 @dataclass(frozen=True, slots=True)
-class Reason:
-    """A pattern of a lexicon that fitted."""
+class LexiconPattern:
+    """A pattern of a lexicon."""
 
     category: str
     language: str
@@ -54,60 +54,60 @@ class Reason:
 
 
 class Checker:
-    """Lexicons compiled for use. `check` is what the chat calls; a test or a team can build one of their own."""
+    """A crisis check over lexicons. The chat uses the one that `checker` returns."""
 
     def __init__(self, lexicons: tuple[Lexicon, ...]) -> None:
-        """Raises heard.chat_app.safety.patterns.PatternError for a pattern that cannot be read."""
-        self._reasons: list[Reason] = []
+        """Compile the lexicons. Raises PatternError for a pattern that cannot be read."""
+        self._patterns: list[LexiconPattern] = []
         rewrites = {word: words for lexicon in lexicons for word, words in lexicon.rewrites.items()}
         tokenise = cache(lambda text: tuple(plain_tokens(text, rewrites)))
-        self._telling = Matcher(tokenise)
+        self._statements = Matcher(tokenise)
         self._exceptions = Matcher(tokenise, strict=True)
         for lexicon in lexicons:
-            for matcher in (self._telling, self._exceptions):
+            for matcher in (self._statements, self._exceptions):
                 matcher.reader.define(lexicon.macros)
             for kind, groups in (("crisis", lexicon.crisis), ("safe", lexicon.safe)):
-                matcher = self._exceptions if kind == "safe" else self._telling
+                matcher = self._exceptions if kind == "safe" else self._statements
                 for group, patterns in groups.items():
                     for pattern in patterns:
-                        matcher.add(pattern, len(self._reasons))
-                        self._reasons.append(Reason(group, lexicon.language, pattern))
-        self._telling.finish()
-        self._exceptions.finish()
+                        matcher.add(pattern, len(self._patterns))
+                        self._patterns.append(LexiconPattern(group, lexicon.language, pattern))
+        self._statements.compile()
+        self._exceptions.compile()
         self._light = frozenset(word for lexicon in lexicons for word in lexicon.light)
         self._normaliser = Normaliser(
-            vocabulary=self._telling.reader.vocabulary | self._exceptions.reader.vocabulary,
+            vocabulary=self._statements.reader.vocabulary | self._exceptions.reader.vocabulary,
             keys=[key for lexicon in lexicons for key in lexicon.keys],
             rewrites=rewrites,
             real_words=[word for lexicon in lexicons for word in lexicon.real_words],
-            prefixes=self._telling.reader.prefixes | self._exceptions.reader.prefixes,
+            prefixes=self._statements.reader.prefixes | self._exceptions.reader.prefixes,
         )
 
     def check(self, text: str) -> SafetyVerdict:
-        """Whether `text` has suicidal or self-harm meaning. Never raises on any str; the empty one is no crisis."""
+        """Return whether `text` has suicidal or self-harm meaning. Never raises on any str; "" is no crisis."""
         found = self.explain(text)
         return SafetyVerdict(True, found[0].category, found[0].language) if found else SafetyVerdict(False)
 
-    def explain(self, text: str) -> list[Reason]:
-        """The patterns that decided, the most telling first, for people who tune it; empty when it is no crisis."""
+    def explain(self, text: str) -> list[LexiconPattern]:
+        """Return the patterns that make `text` a crisis, the longest match first; [] if it is no crisis."""
         tokens = self._normaliser.tokens(text)
-        spans = self._telling.find(tokens)
+        spans = self._statements.find(tokens)
         if not spans:
             return []
-        left = survivors(spans, self._exceptions.find_around(tokens, spans), tokens, self._light)
+        decisive = uncovered_spans(spans, self._exceptions.find_around(tokens, spans), tokens, self._light)
         # The longest match says most: "attempted suicide" over "suicide", a Spanish sentence over one shared word.
-        left.sort(key=lambda span: (span.start - span.end, self._reasons[span.label].language != "en"))
-        return [self._reasons[span.label] for span in left]
+        decisive.sort(key=lambda span: (span.start - span.end, self._patterns[span.label].language != "en"))
+        return [self._patterns[span.label] for span in decisive]
 
 
 @cache
 def checker() -> Checker:
-    """The checker over the lexicons that come with heard; built once, in a few tenths of a second."""
+    """Return the checker over the lexicons that come with heard. It is built once, in a few tenths of a second."""
     return Checker(load_lexicons())
 
 
 def check(text: str) -> SafetyVerdict:
-    """Whether a message has suicidal or self-harm meaning: rules only, no model, never raises on any str."""
+    """Return whether a message has suicidal or self-harm meaning. Rules only, no model. Never raises on any str."""
     return checker().check(text)
 
 
@@ -118,32 +118,32 @@ def _hotlines() -> tuple[dict[str, Country], tuple[tuple[str, str], ...]]:
 
 
 @cache
-def _texts() -> dict[str, HandoffText]:
+def _handoff_texts() -> dict[str, HandoffText]:
     return load_handoff()
 
 
 def countries() -> list[tuple[str, str]]:
-    """(ISO 3166-1 alpha-2 code, English name) of every country with numbers, by name."""
+    """Return (ISO 3166-1 alpha-2 code, English name) of every country with numbers, by name."""
     return [(code, country.name) for code, country in _hotlines()[0].items()]
 
 
 def handoff(country: str | None, language: str | None = None) -> str:
-    """The hand-off as Markdown.
+    """Return the hand-off as Markdown.
 
-    country: the code that the person chose, or None; never one guessed from an address or a language. With a choice
-    that country's numbers stand alone, otherwise all are listed. An unknown code counts as no choice. language: ISO
-    639-1 of the message; its text comes first where there is one, and English is always there.
+    `country`: the code that the person chose, or None; never one guessed from an address or a language. With a choice
+    only that country's numbers are listed, otherwise all. An unknown code counts as no choice. `language`: ISO 639-1
+    code of the message; its text comes first if there is one, and English is always included.
     """
     by_code, directories = _hotlines()
     chosen = by_code.get((country or "").strip().upper())
-    english = _texts()["en"]
-    own = _texts().get(language or "en", english)
+    english = _handoff_texts()["en"]
+    own = _handoff_texts().get(language or "en", english)
     parts: list[str] = []
     for text in dict.fromkeys((own, english)):
         parts += [f"### {text.heading}", *text.body]
     if chosen:
         # After the first sentences, so that a small screen shows them without scrolling.
-        parts.insert(2, _numbers(chosen, own))
+        parts.insert(2, _country_numbers(chosen, own))
     else:
         parts.append(_all_numbers(list(by_code.values()), own))
     links = "; ".join(f"[{name}]({url})" for name, url in directories)
@@ -152,7 +152,7 @@ def handoff(country: str | None, language: str | None = None) -> str:
 
 
 def stale_hotlines(today: datetime.date) -> list[str]:
-    """One sentence for each number last checked more than `STALE_AFTER_DAYS` days before `today`."""
+    """Return a sentence for each number last checked more than `STALE_AFTER_DAYS` days before `today`."""
     rows: list[tuple[str, datetime.date]] = []
     hotlines = load_hotlines()
     for country in hotlines.countries:
@@ -167,11 +167,11 @@ def stale_hotlines(today: datetime.date) -> list[str]:
     ]
 
 
-def _numbers(country: Country, text: HandoffText) -> str:
+def _country_numbers(country: Country, text: HandoffText) -> str:
     oldest = min([country.checked, *(line.checked for line in country.lines)])
     rows = [f"**{country.name}**", ""]
     rows += [f"- {fill(text.emergency, {'number': f'**{country.emergency}**'})}"]
-    rows += [f"- {_line(line, text)}" for line in country.lines]
+    rows += [f"- {_hotline(line, text)}" for line in country.lines]
     return "\n".join(rows) + "\n\n" + fill(text.checked, {"date": oldest.isoformat()})
 
 
@@ -179,17 +179,17 @@ def _all_numbers(every: list[Country], text: HandoffText) -> str:
     rows = [text.everywhere, ""]
     oldest = min(date for c in every for date in (c.checked, *(line.checked for line in c.lines)))
     for country in every:
-        lines = "; ".join(f"{line.name} {_way(line, text)}" for line in country.lines[:2])
+        lines = "; ".join(f"{line.name} {_contact(line, text)}" for line in country.lines[:2])
         rows.append(f"- **{country.name}**: **{country.emergency}**" + (f"; {lines}" if lines else ""))
     return "\n".join(rows) + "\n\n" + fill(text.checked, {"date": oldest.isoformat()})
 
 
-def _line(line: Line, text: HandoffText) -> str:
+def _hotline(line: Line, text: HandoffText) -> str:
     tail = ", ".join(part for part in (line.hours, _link(line.url) if line.url else "") if part)
-    return f"**{line.name}**: {_way(line, text)}" + (f" ({tail})" if tail else "")
+    return f"**{line.name}**: {_contact(line, text)}" + (f" ({tail})" if tail else "")
 
 
-def _way(line: Line, text: HandoffText) -> str:
+def _contact(line: Line, text: HandoffText) -> str:
     ways = [f"{text.call} **{line.call}**" if line.call else "", f"{text.write} {line.text}" if line.text else ""]
     return ", ".join(way for way in ways if way) or _link(line.url)
 

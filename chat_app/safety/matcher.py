@@ -1,7 +1,7 @@
-"""All patterns over the tokens of a text in one pass, in linear time.
+"""Matches all patterns against a text's tokens in one pass, in linear time.
 
-Every pattern (`safety_patterns`) becomes a path in one shared machine of states (Thompson 1968), which is run over the
-tokens once: the time is the number of tokens times the states alive at once, whatever the text. Nothing backtracks.
+Every pattern (`patterns.py`) becomes a path in one shared nondeterministic automaton (Thompson 1968), which is run over
+the tokens once: the time is the number of tokens times the states alive at once, whatever the text. Nothing backtracks.
 """
 
 import sys
@@ -15,175 +15,180 @@ from heard.chat_app.safety.normalise import BOUNDARY, SOFT_BOUNDARY
 from heard.chat_app.safety.patterns import Element, PatternReader, Words
 
 _NOWHERE = -sys.maxsize
-_SPARE = 8
-"""Tokens that a match may take beside its words: commas and ends of sentences between them."""
-_MOST_SETS = 20_000
-"""Sets of states remembered before the memory is started afresh."""
+_EXTRA_TOKENS = 8
+"""Tokens that a match may span beside its words: commas and ends of sentences between them."""
+_MOST_CACHED_SETS = 20_000
+"""Most sets of states in the cache; then it is cleared."""
 
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """Where a pattern fitted: tokens `start` up to but not including `end`."""
+    """One match of a pattern: the tokens from `start` up to but not including `end`."""
 
     start: int
     end: int
     label: int
-    """The number given to the pattern when it was added."""
+    """The pattern's label, as passed to `Matcher.add`."""
 
 
 @dataclass(slots=True)
 class _State:
     gap: bool = False
-    """Whether a path here is in the middle of a gap, or has just passed one."""
+    """Whether a path at this state is inside a gap or has just left one."""
     edges: dict[str, list[int]] = field(default_factory=dict)
     skip: int = -1
-    """State after any one token, for gaps; -1 for none."""
+    """The state after any one token, for gaps; -1 if there is none."""
 
 
 class Matcher:
-    """All patterns of one kind. Add every pattern, then `find`."""
+    """The patterns of one kind. `add` every pattern, then `compile`, then `find`."""
 
     def __init__(self, tokenise: Callable[[str], Sequence[str]], *, strict: bool = False) -> None:
-        """tokenise: plain words -> tokens, as the text will be. strict: gaps end at commas and lines too."""
+        """`tokenise` turns a pattern's words into tokens as the text's are. With `strict`, gaps end at commas too."""
         self._strict = strict
         self._stops = frozenset({BOUNDARY, SOFT_BOUNDARY})
         self.longest = 1
         self.reader = PatternReader(tokenise)
         self._states = [_State()]
-        # What only few states have is kept beside them: the machine has ten thousand.
-        self._free: dict[int, list[int]] = defaultdict(list)
-        """State -> states reached without a token."""
+        # Few of the ten thousand states have these, so they are kept outside _State.
+        self._epsilon_edges: dict[int, list[int]] = defaultdict(list)
+        """State -> the states reached without a token."""
         self._labels: dict[int, list[int]] = defaultdict(list)
-        """State -> patterns that end there."""
+        """State -> the labels of the patterns that end there."""
         self._children: dict[tuple[int, Element], int] = {}
 
     def add(self, pattern: str, label: int) -> None:
-        """Add one pattern. Raises PatternError when it cannot be read or would match nothing at all."""
+        """Add one pattern. Raises PatternError if it cannot be read or would match any text."""
         at = 0
         elements = self.reader.elements(pattern)
         words = sum(e[2] if e[0] == "gap" else max(map(len, e[1])) for e in elements)
-        self.longest = max(self.longest, words + _SPARE)
+        self.longest = max(self.longest, words + _EXTRA_TOKENS)
         for element in elements:
-            at = self._extend(at, element)
+            at = self._add_element(at, element)
         self._labels[at].append(label)
 
-    def finish(self) -> None:
-        """Close the machine; call once after the last `add`."""
-        self._closures = [self._closure(index) for index in range(len(self._states))]
-        self._begin: dict[str, list[int]] = {}
-        for index in self._closures[0]:
+    def compile(self) -> None:
+        """Prepare the automaton for `find`. Call this once, after the last `add`."""
+        self._epsilon_closures = [self._epsilon_closure(index) for index in range(len(self._states))]
+        self._first_edges: dict[str, list[int]] = {}
+        for index in self._epsilon_closures[0]:
             for symbol, targets in self._states[index].edges.items():
-                self._begin.setdefault(symbol, []).extend(targets)
-        self._opening = frozenset(t for e in self._begin.get("^", ()) for t in self._closures[e])
+                self._first_edges.setdefault(symbol, []).extend(targets)
+        self._sentence_start = frozenset(t for e in self._first_edges.get("^", ()) for t in self._epsilon_closures[e])
         self._alphabet = frozenset(symbol for state in self._states for symbol in state.edges) - {"^", "$"}
-        self._forget()
+        self._reset_cache()
 
     def find(self, tokens: Sequence[str]) -> list[Span]:
-        """Every place where a pattern ends, with the nearest start that fits. Order: by end.
+        """Return a span for every end of a pattern, with the nearest start that fits, ordered by end.
 
-        First the machine's sets of states alone, remembered as they come up (a lazy DFA), which settles nearly every
-        text; only round the places where a pattern ends are the starts worked out.
+        A first pass finds the ends with cached sets of states (a lazy DFA), and for nearly every text there are none.
+        Starts are computed only in windows around the ends.
         """
         tokens = [*tokens, BOUNDARY]
-        ends = self._ends(tokens)
+        ends = self._end_positions(tokens)
         if not ends:
             return []
         found: list[Span] = []
         for first, last in _windows(ends, self.longest, 0, len(tokens)):
-            found.extend(self._trace(tokens, first, last))
+            found.extend(self._spans_between(tokens, first, last))
         return found
 
     def find_around(self, tokens: Sequence[str], spans: Iterable[Span]) -> list[Span]:
-        """Like `find`, looking only where a match could cover one of `spans`."""
+        """Return the spans that `find` returns, as far as they could cover one of `spans`."""
         places = sorted({span.start for span in spans})
         found: list[Span] = []
         tokens = [*tokens, BOUNDARY]
         for first, last in _windows(places, self.longest, self.longest, len(tokens)):
-            found.extend(self._trace(tokens, first, last))
+            found.extend(self._spans_between(tokens, first, last))
         return found
 
-    def _forget(self) -> None:
-        self._sets: list[frozenset[int]] = [frozenset()]
-        self._numbers: dict[tuple[frozenset[int], bool], int] = {(frozenset(), False): 0}
-        self._moves: list[dict[str, int]] = [{}]
-        self._final: list[bool] = [False]
+    def _reset_cache(self) -> None:
+        self._state_sets: list[frozenset[int]] = [frozenset()]
+        self._set_numbers: dict[tuple[frozenset[int], bool], int] = {(frozenset(), False): 0}
+        self._transitions: list[dict[str, int]] = [{}]
+        self._accepting: list[bool] = [False]
 
-    def _symbols(self, token: str) -> Words:
-        """The edges that a token may take: itself, the prefixes it begins with, and "#" for a number."""
+    def _symbols_of(self, token: str) -> Words:
+        """Return the edges that a token may take: itself, the prefixes it begins with, and "#" for a number."""
         begins = (f"{token[:n]}*" for n in range(3, len(token) + 1) if token[:n] in self.reader.prefixes)
         return tuple(s for s in (token, *begins, *(("#",) if token.isdigit() else ())) if s in self._alphabet)
 
-    def _ends(self, tokens: Sequence[str]) -> list[int]:
-        """Positions of the tokens at which at least one pattern ends."""
-        if len(self._sets) > _MOST_SETS:
-            self._forget()
+    def _end_positions(self, tokens: Sequence[str]) -> list[int]:
+        """Return the positions of the tokens at which a pattern ends."""
+        if len(self._state_sets) > _MOST_CACHED_SETS:
+            self._reset_cache()
         ends: list[int] = []
-        moves, final, alphabet = self._moves, self._final, self._alphabet
+        moves, final, alphabet = self._transitions, self._accepting, self._alphabet
         classes: dict[str, str] = {}
-        here = self._move(0, BOUNDARY)
+        here = self._transition(0, BOUNDARY)
         for position, token in enumerate(tokens):
             if token not in alphabet:
                 known = classes.get(token)
                 if known is None:
-                    # A word in no pattern is as good as any other, so the memory stays small.
-                    known = classes[token] = token if token in self._stops or self._symbols(token) else ""
+                    # All words that are in no pattern count as one, so that the cache stays small.
+                    known = classes[token] = token if token in self._stops or self._symbols_of(token) else ""
                 token = known
             there = moves[here].get(token)
             if there is None:
-                there = self._move(here, token)
+                there = self._transition(here, token)
             here = there
             if final[here]:
                 ends.append(position)
         return ends
 
-    def _move(self, here: int, token: str) -> int:
+    def _transition(self, here: int, token: str) -> int:
         states = self._states
         if token in self._stops:
-            new = set(self._kept(token, self._sets[here]))
-            new.update(self._opening)
-            reached = {t for s in self._sets[here] for e in states[s].edges.get("$", ()) for t in self._closures[e]}
+            new = set(self._surviving_states(token, self._state_sets[here]))
+            new.update(self._sentence_start)
+            reached = {
+                t
+                for s in self._state_sets[here]
+                for e in states[s].edges.get("$", ())
+                for t in self._epsilon_closures[e]
+            }
         else:
-            symbols = self._symbols(token)
-            targets = {target for symbol in symbols for target in self._begin.get(symbol, ())}
-            for index in self._sets[here]:
+            symbols = self._symbols_of(token)
+            targets = {target for symbol in symbols for target in self._first_edges.get(symbol, ())}
+            for index in self._state_sets[here]:
                 state = states[index]
                 if state.edges:
                     for symbol in symbols:
                         targets.update(state.edges.get(symbol, ()))
                 if state.skip >= 0:
                     targets.add(state.skip)
-            new = reached = {index for target in targets for index in self._closures[target]}
+            new = reached = {index for target in targets for index in self._epsilon_closures[target]}
         key = (frozenset(new), not self._labels.keys().isdisjoint(reached))
-        number = self._numbers.get(key)
+        number = self._set_numbers.get(key)
         if number is None:
-            number = self._numbers[key] = len(self._sets)
-            self._sets.append(key[0])
-            self._moves.append({})
-            self._final.append(key[1])
-        self._moves[here][token] = number
+            number = self._set_numbers[key] = len(self._state_sets)
+            self._state_sets.append(key[0])
+            self._transitions.append({})
+            self._accepting.append(key[1])
+        self._transitions[here][token] = number
         return number
 
-    def _kept(self, stop: str, alive: Iterable[int]) -> Iterable[int]:
-        """The states that outlive the end of a sentence or clause.
+    def _surviving_states(self, stop: str, alive: Iterable[int]) -> Iterable[int]:
+        """Return the states that stay alive across the end of a sentence or clause.
 
-        A gap ends with its sentence, while words that follow each other may be torn apart ("want to. die"). An
-        exception (strict) ends at every stop, commas included.
+        A gap ends with its sentence, while neighbouring words of a pattern may be in two ("want to. die"). With
+        `strict` a match ends at every stop, commas included.
         """
         if self._strict:
             return ()
         return alive if stop == SOFT_BOUNDARY else [s for s in alive if not self._states[s].gap]
 
-    def _trace(self, tokens: Sequence[str], first: int, last: int) -> Iterator[Span]:
-        """The spans within tokens[first:last]: the same machine, remembering where each path began.
+    def _spans_between(self, tokens: Sequence[str], first: int, last: int) -> Iterator[Span]:
+        """Yield the spans within tokens[first:last], keeping the start of each path.
 
-        Of two paths to one state the later start wins, so that a statement is its bare words; for exceptions (strict)
-        the earlier, so that they cover what they can. `sign` turns the second into the first.
+        Of two paths to one state the later start wins, so that a statement is its bare words; with `strict` the
+        earlier, so that an exception covers as much as it can. `sign` negates the starts for that.
         """
-        states, closures = self._states, self._closures
+        states, closures = self._states, self._epsilon_closures
         sign = -1 if self._strict else 1
         alive: dict[int, int] = {}
         if first == 0 or tokens[first - 1] in self._stops:
-            alive = dict.fromkeys(self._opening, sign * first)
+            alive = dict.fromkeys(self._sentence_start, sign * first)
         for position in range(first, last):
             token = tokens[position]
             if token in self._stops:
@@ -192,11 +197,11 @@ class Matcher:
                         for target in closures[end]:
                             for label in self._labels.get(target, ()):
                                 yield Span(sign * start, position, label)
-                alive = {s: alive[s] for s in self._kept(token, alive)}
-                alive.update(dict.fromkeys(self._opening, sign * (position + 1)))
+                alive = {s: alive[s] for s in self._surviving_states(token, alive)}
+                alive.update(dict.fromkeys(self._sentence_start, sign * (position + 1)))
                 continue
-            symbols = self._symbols(token)
-            new = {target: sign * position for symbol in symbols for target in self._begin.get(symbol, ())}
+            symbols = self._symbols_of(token)
+            new = {target: sign * position for symbol in symbols for target in self._first_edges.get(symbol, ())}
             for index, start in alive.items():
                 state = states[index]
                 if state.edges:
@@ -215,79 +220,79 @@ class Matcher:
                 for label in self._labels.get(index, ()):
                     yield Span(sign * start, position + 1, label)
 
-    def _new(self) -> int:
+    def _new_state(self) -> int:
         self._states.append(_State())
         return len(self._states) - 1
 
-    def _extend(self, at: int, element: Element) -> int:
-        """The state after `element`, shared with every other pattern that begins with the same elements."""
+    def _add_element(self, at: int, element: Element) -> int:
+        """Return the state after `element`; patterns that begin with the same elements share it."""
         known = self._children.get((at, element))
         if known is not None:
             return known
         kind, alternatives, number = element
-        end = self._new()
+        end = self._new_state()
         self._children[at, element] = end
         if kind == "gap":
             self._states[end].gap = True
-            here = self._new()
+            here = self._new_state()
             self._states[here].gap = True
-            self._free[at].append(here)
-            for left in range(number, -1, -1):
-                self._free[here].append(end)
-                if left:
-                    following = self._new()
+            self._epsilon_edges[at].append(here)
+            for remaining in range(number, -1, -1):
+                self._epsilon_edges[here].append(end)
+                if remaining:
+                    following = self._new_state()
                     self._states[here].skip = following
                     self._states[following].gap = True
                     here = following
             return end
         if number:
-            self._free[at].append(end)
+            self._epsilon_edges[at].append(end)
         shared: dict[Words, int] = {(): at}  # "to be here" and "to be alive" go the first two steps together
         for words in sorted(alternatives):
             for place in range(1, len(words)):
                 if words[:place] not in shared:
-                    shared[words[:place]] = self._new()
+                    shared[words[:place]] = self._new_state()
                     edges = self._states[shared[words[: place - 1]]].edges
                     edges.setdefault(words[place - 1], []).append(shared[words[:place]])
             self._states[shared[words[:-1]]].edges.setdefault(words[-1], []).append(end)
         return end
 
-    def _closure(self, index: int) -> tuple[int, ...]:
+    def _epsilon_closure(self, index: int) -> tuple[int, ...]:
         seen = {index}
         todo = [index]
         while todo:
-            for target in self._free.get(todo.pop(), ()):
+            for target in self._epsilon_edges.get(todo.pop(), ()):
                 if target not in seen:
                     seen.add(target)
                     todo.append(target)
         return tuple(sorted(seen))
 
 
-def survivors(
-    spans: Iterable[Span], safe: Iterable[Span], tokens: Sequence[str], light: frozenset[str] = frozenset()
+def uncovered_spans(
+    spans: Iterable[Span], exceptions: Iterable[Span], tokens: Sequence[str], optional: frozenset[str] = frozenset()
 ) -> list[Span]:
-    """The spans that no safe span covers wholly: "dying to see you" takes out "dying", never a second statement.
+    """Return the spans that no exception covers entirely: "dying to see you" covers "dying", not a second statement.
 
-    light: words that may stick out at a span's beginning ("i cut" of "i cut my hair").
+    `optional`: words at a span's beginning that need not be covered, such as "i" in "i cut".
     """
     reach: dict[int, int] = {}
-    for cover in safe:
+    for cover in exceptions:
         reach[cover.start] = max(reach.get(cover.start, 0), cover.end)
     starts = sorted(reach)
     furthest = list(accumulate((reach[start] for start in starts), max))
-    left: list[Span] = []
+    uncovered: list[Span] = []
     for span in spans:
         begin = span.start
-        while begin < span.end - 1 and tokens[begin] in light:
+        while begin < span.end - 1 and tokens[begin] in optional:
             begin += 1
         at = bisect_right(starts, begin) - 1
         if at < 0 or furthest[at] < span.end:
-            left.append(span)
-    return left
+            uncovered.append(span)
+    return uncovered
 
 
 def _windows(places: Sequence[int], before: int, after: int, total: int) -> Iterator[tuple[int, int]]:
-    """Stretches round sorted `places`, joined where they touch."""
+    """Yield the windows (first, last) around the sorted `places`; windows that touch are joined."""
     first = last = -1
     for place in places:
         if last < 0:

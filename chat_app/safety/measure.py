@@ -1,8 +1,8 @@
-"""How well the crisis check does on labelled cases, with a list of common words beside it.
+"""Measures the crisis check on labelled cases, against a list of common words as baseline.
 
 A case is a line {"id","text","crisis": true|false,"group"}. Recall is the share of crises found, precision the share
-of alarms that are crises, the false-alarm rate the share of other messages that raise one. Intervals are Wilson's
-(1927) at 95 %.
+of alarms that are crises, the false-alarm rate the share of the other messages that raise an alarm. Intervals are
+Wilson's (1927) at 95 %.
 """
 
 import json
@@ -20,12 +20,12 @@ COMMON_WORDS = (
     "self-harm", "cut myself", "cutting myself", "hurt myself", "overdose", "better off dead", "end it all",
     "no reason to live", "take my own life", "hang myself", "shoot myself", "don't want to live",
 )  # fmt: skip
-"""The baseline: twenty phrases such as a team would list in an afternoon, looked for without regard to case."""
+"""The baseline: twenty phrases such as a team would list in an afternoon, matched without regard to case."""
 _COMMON = re.compile("|".join(re.escape(word) for word in COMMON_WORDS), re.IGNORECASE)
 
 
 class MeasureError(UserError, ValueError):
-    """Cases that cannot be read; `str()` names the file, the line and the fault, never the text."""
+    """Cases cannot be read; `str()` names the file, the line and the fault, never the text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,36 +36,36 @@ class Case:
     text: str
     crisis: bool
     group: str
-    """What it is an example of, such as "en.passive" or "trick.leetspeak"."""
+    """What the case is an example of, such as "en.passive" or "trick.leetspeak"."""
 
 
 @dataclass(frozen=True, slots=True)
-class Count:
-    """Outcomes over some cases."""
+class ConfusionMatrix:
+    """Counts of outcomes over some cases; a crisis is the positive class."""
 
-    found: int
-    missed: int
-    false_alarms: int
-    quiet: int
+    true_positives: int
+    false_negatives: int
+    false_positives: int
+    true_negatives: int
 
     @property
     def recall(self) -> float | None:
-        """0..1, or None without a crisis among the cases."""
-        return _share(self.found, self.found + self.missed)
+        """0..1, or None if no case is a crisis."""
+        return _share(self.true_positives, self.true_positives + self.false_negatives)
 
     @property
     def precision(self) -> float | None:
-        """0..1, or None without an alarm."""
-        return _share(self.found, self.found + self.false_alarms)
+        """0..1, or None if there was no alarm."""
+        return _share(self.true_positives, self.true_positives + self.false_positives)
 
     @property
     def false_alarm_rate(self) -> float | None:
-        """0..1, or None when every case is a crisis."""
-        return _share(self.false_alarms, self.false_alarms + self.quiet)
+        """0..1, or None if every case is a crisis."""
+        return _share(self.false_positives, self.false_positives + self.true_negatives)
 
 
-def baseline(text: str) -> bool:
-    """Whether one of the twenty common words is in the text."""
+def has_common_words(text: str) -> bool:
+    """Return whether one of the twenty `COMMON_WORDS` is in the text."""
     return _COMMON.search(text) is not None
 
 
@@ -94,40 +94,40 @@ def load_cases(path: Path) -> list[Case]:
     return cases
 
 
-def count(cases: Iterable[Case], judge: Callable[[str], bool]) -> Count:
-    """Run `judge` over the cases."""
+def confusion_matrix(cases: Iterable[Case], judge: Callable[[str], bool]) -> ConfusionMatrix:
+    """Return the outcomes of `judge`, which returns True for a crisis, over the cases."""
     tally = [0, 0, 0, 0]
     for case in cases:
-        said = judge(case.text)
-        tally[(0 if said else 1) if case.crisis else (2 if said else 3)] += 1
-    return Count(*tally)
+        alarm = judge(case.text)
+        tally[(0 if alarm else 1) if case.crisis else (2 if alarm else 3)] += 1
+    return ConfusionMatrix(*tally)
 
 
 def report(cases: Sequence[Case]) -> str:
-    """A table per group and over all, the check beside the list of common words."""
+    """Return the table of the check and the baseline, by group and over all cases."""
     groups = sorted({case.group for case in cases})
     width = max(len("common words, all"), *(len(group) for group in groups)) + 2
     rows = [f"{'group':<{width}}{'n':>6}{'crises':>8}{'recall':>9}{'list':>8}{'false alarms':>15}{'list':>8}"]
     for group in groups:
         some = [case for case in cases if case.group == group]
-        ours, theirs = count(some, _ours), count(some, baseline)
-        crises = ours.found + ours.missed
+        ours, theirs = confusion_matrix(some, _is_crisis), confusion_matrix(some, has_common_words)
+        crises = ours.true_positives + ours.false_negatives
         rows.append(
             f"{group:<{width}}{len(some):>6}{crises:>8}{_percent(ours.recall):>9}{_percent(theirs.recall):>8}"
             f"{_percent(ours.false_alarm_rate):>15}{_percent(theirs.false_alarm_rate):>8}"
         )
     rows.append("")
-    for name, judge in (("heard check, all", _ours), ("common words, all", baseline)):
-        total = count(cases, judge)
+    for name, judge in (("heard check, all", _is_crisis), ("common words, all", has_common_words)):
+        total = confusion_matrix(cases, judge)
         rows.append(
-            f"{name:<{width}} recall {_interval(total.found, total.found + total.missed)}"
-            f"  precision {_interval(total.found, total.found + total.false_alarms)}"
-            f"  false alarms {_interval(total.false_alarms, total.false_alarms + total.quiet)}"
+            f"{name:<{width}} recall {_wilson(total.true_positives, total.true_positives + total.false_negatives)}"
+            f"  precision {_wilson(total.true_positives, total.true_positives + total.false_positives)}"
+            f"  false alarms {_wilson(total.false_positives, total.false_positives + total.true_negatives)}"
         )
     return "\n".join(rows) + "\n"
 
 
-def _ours(text: str) -> bool:
+def _is_crisis(text: str) -> bool:
     return check(text).crisis
 
 
@@ -139,7 +139,7 @@ def _percent(share: float | None) -> str:
     return "-" if share is None else f"{100 * share:.1f}%"
 
 
-def _interval(part: int, whole: int) -> str:
+def _wilson(part: int, whole: int) -> str:
     if not whole:
         return "-"
     z = 1.96

@@ -1,4 +1,4 @@
-"""The language of the lexicon's patterns, read into elements.
+"""Parses the lexicon's patterns into elements.
 
     word            that word                       wo*         any word that begins so (at least three letters)
     a|b|c           one of these words              (a|b c)     one of these, with several words each
@@ -17,36 +17,36 @@ from heard.errors import UserError
 
 Words = tuple[str, ...]
 Element = tuple[str, frozenset[Words], int]
-"""("words", alternatives, 1 when optional) or ("gap", nothing, how many words at most)."""
+"""("words", alternatives, 1 if optional else 0) or ("gap", frozenset(), most words)."""
 
 
-_SIGNS = frozenset("[](){}~")
+_SPECIAL_SIGNS = frozenset("[](){}~")
 
 
 class PatternError(UserError, ValueError):
-    """A pattern that cannot be read; `str()` names the pattern and the fault."""
+    """A pattern cannot be read; `str()` names the pattern and the fault."""
 
 
 class PatternReader:
-    """Reads patterns, and remembers every word (`vocabulary`) and beginning of a word (`prefixes`) they use."""
+    """Parses patterns, and collects the words (`vocabulary`) and beginnings of words (`prefixes`) in them."""
 
     def __init__(self, tokenise: Callable[[str], Sequence[str]]) -> None:
-        """tokenise: plain words -> tokens, in the form that the text will have."""
+        """`tokenise` turns a pattern's words into tokens as the text's are."""
         self._tokenise = tokenise
         self._macros: dict[str, frozenset[Words]] = {}
         self.vocabulary: set[str] = set()
         self.prefixes: set[str] = set()
 
     def define(self, macros: Mapping[str, str]) -> None:
-        """Set the macros for the patterns that follow: name -> "a|b c|d", which may use macros defined before it."""
+        """Replace the macros: name -> "a|b c|d", which may use macros defined before it. Raises PatternError."""
         self._macros = {}
         for name, text in macros.items():
             self._macros[name] = self._alternatives(text, text)
 
     def elements(self, pattern: str) -> list[Element]:
-        """The elements of one pattern. Raises PatternError when it cannot be read or would match nothing at all."""
+        """Return the elements of one pattern. Raises PatternError if it cannot be read or would match any text."""
         out: list[Element] = []
-        parts = _split_top(pattern)
+        parts = _split_outside_brackets(pattern)
         for part in parts:
             if re.fullmatch(r"~\d+", part):
                 out.append(("gap", frozenset(), int(part[1:])))
@@ -73,7 +73,7 @@ class PatternReader:
                     if name not in self._macros:
                         raise PatternError(f'"{pattern}": there is no macro "{name}".')
                     rows = [(*row, *more) for row in rows for more in self._macros[name]]
-                elif not _SIGNS.isdisjoint(word):
+                elif not _SPECIAL_SIGNS.isdisjoint(word):
                     raise PatternError(f'"{pattern}": brackets and gaps cannot stand inside brackets ("{word}").')
                 elif word in ("#", "^", "$"):
                     rows = [(*row, word) for row in rows]
@@ -93,8 +93,8 @@ class PatternReader:
         return frozenset(found)
 
 
-def _split_top(pattern: str) -> list[str]:
-    """Cut at blanks outside brackets. Raises PatternError for brackets that do not close."""
+def _split_outside_brackets(pattern: str) -> list[str]:
+    """Split at blanks outside brackets. Raises PatternError for brackets that do not pair."""
     parts: list[str] = []
     depth = 0
     for piece in re.findall(r"[\[(]|[\])]|\s+|[^\s\[\]()]+", pattern.strip()):

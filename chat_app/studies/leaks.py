@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable
 from functools import lru_cache
 
-from heard.chat_app.safety.normalise import clean
+from heard.chat_app.safety.normalise import plain_text
 from heard.scorer.disguises import look, sound
 
 LEAK_KINDS = ("ai_self", "maker", "model_name", "signature")
@@ -143,7 +143,7 @@ def leaks_in(text: str, names: Iterable[str] = ()) -> list[str]:
     and one without only where the writer calls itself so. Look-alike letters, accents, invisible characters and case
     hide nothing.
     """
-    cased = re.sub(r"[^\S\n]+", " ", "".join(map(_plain_letter, clean(text)))).strip()
+    cased = re.sub(r"[^\S\n]+", " ", "".join(map(_plain_letter, plain_text(text)))).strip()
     lower = cased.lower().replace("\u2019", "'")
     versioned, naming = _name_patterns(tuple(sorted(set(names))))
     found = {

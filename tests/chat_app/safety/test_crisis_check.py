@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from heard.chat_app.safety.crisis_check import SafetyVerdict, check
-from heard.chat_app.safety.measure import baseline, count, load_cases
+from heard.chat_app.safety.measure import confusion_matrix, has_common_words, load_cases
 from heard.prompts.safety_files import CATEGORIES
 
 CASES = load_cases(Path(__file__).parents[2] / "safety_cases")
@@ -30,8 +30,8 @@ def test_there_are_enough_cases_of_every_kind() -> None:
 
 
 def test_recall_and_false_alarms_on_all_cases() -> None:
-    ours = count(CASES, lambda text: check(text).crisis)
-    theirs = count(CASES, baseline)
+    ours = confusion_matrix(CASES, lambda text: check(text).crisis)
+    theirs = confusion_matrix(CASES, has_common_words)
     assert ours.recall is not None
     assert theirs.recall is not None
     assert ours.false_alarm_rate is not None

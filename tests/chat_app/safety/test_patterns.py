@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from heard.chat_app.safety.matcher import Matcher, Span, survivors
+from heard.chat_app.safety.matcher import Matcher, Span, uncovered_spans
 from heard.chat_app.safety.normalise import BOUNDARY, SOFT_BOUNDARY, Normaliser, plain_tokens
 from heard.chat_app.safety.patterns import PatternError
 
@@ -18,7 +18,7 @@ def spans(
     matcher = Matcher(lambda words: plain_tokens(words, {}), strict=strict)
     matcher.reader.define(macros or {})
     matcher.add(pattern, 0)
-    matcher.finish()
+    matcher.compile()
     return [(span.start, span.end) for span in matcher.find(text.split())]
 
 
@@ -95,8 +95,8 @@ def test_survivors_need_whole_cover() -> None:
     tokens = ["i", "cut", "my", "hair", "and", "i", "cut", "my", "arm"]
     first, second = Span(0, 2, 0), Span(5, 7, 0)
     hair = Span(1, 4, 1)
-    assert survivors([first, second], [hair], tokens) == [first, second]
-    assert survivors([first, second], [hair], tokens, frozenset({"i"})) == [second]
+    assert uncovered_spans([first, second], [hair], tokens) == [first, second]
+    assert uncovered_spans([first, second], [hair], tokens, frozenset({"i"})) == [second]
 
 
 @pytest.fixture(scope="module")
