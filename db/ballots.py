@@ -73,7 +73,7 @@ def _close_or_open(row: BallotRow, *, complete: bool) -> None:
 
 
 async def _has_pending(session: AsyncSession, ballot_id: str) -> bool:
-    """Whether a live ballot has a PENDING answer."""
+    """Return whether a live ballot has a PENDING answer."""
     pending = (
         select(AnswerRow.id)
         .join(SlotRow, SlotRow.answer_id == AnswerRow.id)
@@ -95,7 +95,7 @@ def votability(status: AnswerStatus) -> tuple[bool, str | None]:
 
 
 async def mark_interrupted(session: AsyncSession) -> int:
-    """At start-up: mark live answers that are still PENDING, and close ballots left with fewer than two answers.
+    """At start-up: mark live answers still PENDING as interrupted, and close ballots with fewer than two answers.
 
     Returns the number of such answers.
     """

@@ -80,8 +80,8 @@ class ExportReader:
         )
         part = (await self._people()).subquery()
         # One index lookup for each person; with a list of all newest answers SQLite scans it for each.
-        given = aliased(ConsentRow)
-        newest = select(func.max(given.id)).where(given.participant_id == part.c.participant_id).scalar_subquery()
+        consent = aliased(ConsentRow)
+        newest = select(func.max(consent.id)).where(consent.participant_id == part.c.participant_id).scalar_subquery()
         people: Any = (
             select(part.c.study_id, kind.label("kind"), func.count().label("people"))
             .select_from(part)
@@ -249,12 +249,12 @@ class ExportReader:
             yield batch
 
     async def _any_live(self) -> bool:
-        """Whether there is a live study. If not, the search for its messages among a million ballots is saved."""
+        """Return whether there is a live study. If not, the search for messages in a million ballots is skipped."""
         live = select(StudyRow.id).where(StudyRow.kind == StudyKind.LIVE.value, self._of_study(StudyRow.id)).limit(1)
         return await self._connection.scalar(live) is not None
 
     async def _any_changes(self) -> bool:
-        """Whether any vote was ever changed. If not, a search through a million votes is saved."""
+        """Return whether any vote was ever changed. If not, the search through a million votes is skipped."""
         return await self._connection.scalar(select(VoteChangeRow.ballot_id).limit(1)) is not None
 
     async def _people(self) -> Any:

@@ -20,7 +20,7 @@ _DRAFT = [field.name for field in fields(DraftRecord) if field.name not in {"sta
 
 
 def reply_row(reply: ReplyRecord) -> ReplyRow:
-    """The reply with its drafts and their scores, ready to add to a session."""
+    """Return the row of a reply, with its drafts and their scores, ready to add to a session."""
     return ReplyRow(
         id=reply.id,
         message_id=reply.message_id,
@@ -40,7 +40,7 @@ def _draft_row(draft: DraftRecord) -> DraftRow:
 
 
 def reply_record(row: ReplyRow) -> ReplyRecord:
-    """A reply loaded with its drafts and scores."""
+    """Return the record of a reply's row, which must have been loaded with its drafts and scores."""
     return ReplyRecord(
         id=row.id,
         message_id=row.message_id,
@@ -60,10 +60,10 @@ def _draft_record(row: DraftRow) -> DraftRecord:
 
 
 def message_record(row: MessageRow) -> MessageRecord:
-    """A message as it was written, with its present outcome."""
+    """Return the record of a message's row."""
     return MessageRecord(row.id, row.conversation_id, row.text, Outcome(row.outcome), row.created_at)
 
 
 def consent_record(row: ConsentRow) -> ConsentRecord:
-    """One answer to the notice."""
+    """Return the record of a consent row, one answer to the notice."""
     return ConsentRecord(row.participant_id, row.version, row.chat, row.research, row.given_at)

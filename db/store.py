@@ -89,7 +89,7 @@ class Store:
             await asyncio.to_thread(listener, conversations)
 
     def is_erased(self, conversation_id: str) -> bool:
-        """Whether this process has erased the conversation, so that a reply that still streams must not restore it."""
+        """Return whether this process has erased the conversation; a reply that still streams must not restore it."""
         return conversation_id in self._erased
 
     # People
@@ -116,12 +116,12 @@ class Store:
         await self._write(work)
 
     async def latest_consent(self, participant_id: str) -> ConsentRecord | None:
-        """The newest answer, or None for a person who has given none."""
+        """Return the person's newest answer to the notice, or None."""
 
         return await self._read(lambda session: _latest_consent(session, participant_id))
 
     async def participant(self, participant_id: str) -> Participant | None:
-        """The person and their newest consent, or None."""
+        """Return the person and their newest consent, or None for an unknown person."""
 
         async def work(session: AsyncSession) -> Participant | None:
             row = await session.get(ParticipantRow, participant_id)
@@ -207,7 +207,7 @@ class Store:
         await self._write(work, attempts=CLOSE_ATTEMPTS)
 
     async def mark_interrupted(self) -> int:
-        """At start-up: mark messages that are still PENDING, as the process ended during them. Returns their number.
+        """At start-up: mark messages that are still PENDING as interrupted, and return their number.
 
         Also clears the database's files of erased text, if that could not be done at once (`db.erase.scrub`).
         """
@@ -245,7 +245,7 @@ class Store:
         await self._write(lambda session: save_summary(session, summary), attempts=CLOSE_ATTEMPTS)
 
     async def messages(self, conversation_id: str) -> list[MessageRecord]:
-        """Every message of a conversation in order, with its outcome."""
+        """Return every message of a conversation in order, with its outcome."""
 
         async def work(session: AsyncSession) -> list[MessageRecord]:
             rows = await session.scalars(
@@ -256,11 +256,11 @@ class Store:
         return await self._read(work)
 
     async def reply(self, reply_id: str) -> ReplyRecord | None:
-        """One reply with its drafts and scores, or None."""
+        """Return one reply with its drafts and scores, or None."""
         return next(iter(await self._replies(ReplyRow.id == reply_id)), None)
 
     async def replies(self, conversation_id: str) -> dict[str, ReplyRecord]:
-        """Every reply of a conversation by the id of the message it answers, in order."""
+        """Return every reply of a conversation by the id of the message it answers, in order."""
         found = await self._replies(MessageRow.conversation_id == conversation_id)
         return {reply.message_id: reply for reply in found}
 
@@ -278,7 +278,7 @@ class Store:
         return await self._read(work)
 
     async def conversation_owner(self, conversation_id: str) -> str | None:
-        """The participant's id, or None when there is no such conversation."""
+        """Return the participant's id, or None if there is no such conversation."""
 
         async def work(session: AsyncSession) -> str | None:
             row = await session.get(ConversationRow, conversation_id)
@@ -293,7 +293,7 @@ class Store:
         await self._write(lambda session: save_flag(session, flag))
 
     async def research_flags(self) -> list[FlagRecord]:
-        """Every flag of people who allow research and have not withdrawn, oldest first."""
+        """Return every flag of people who allow research and have not withdrawn, oldest first."""
         return await self._read(research_flags)
 
     # A person's rights

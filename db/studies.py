@@ -94,26 +94,28 @@ async def save_study(session: AsyncSession, study: StudyRecord, items: Sequence[
 
 
 def _same_arm(answer: AnswerRecord, old: Mapping[str, object]) -> bool:
-    """Whether a stored answer has the new one's persona, strategy and model, as far as the new one names them."""
+    """Return whether a stored answer has the persona, strategy and model that the new one names."""
     named = {name: getattr(answer, name) for name in ("persona", "strategy", "model")}
     return all(value is None or value == old[name] for name, value in named.items())
 
 
 async def _same_items(session: AsyncSession, study_id: str, items_now: Sequence[ItemRecord]) -> bool:
-    """Whether these are the stored items with the stored answers; a PENDING answer equals any generated one."""
+    """Return whether these are the stored items with the stored answers; a PENDING answer equals any generated one."""
     stored = {item.id: item for item in await items(session, study_id, answers=True)}
     if stored.keys() != {item.id for item in items_now}:
         return False
     for new in items_now:
         old = stored[new.id]
         texts = {answer.source: answer.text for answer in old.answers}
-        given = {
+        texts_now = {
             clean_text(answer.source): None if answer.status is AnswerStatus.PENDING else clean_text(answer.text)
             for answer in new.answers
         }
         if (old.number, old.message, old.attention) != (new.number, clean_text(new.message), new.attention):
             return False
-        if texts.keys() != given.keys() or any(text not in (None, texts[source]) for source, text in given.items()):
+        if texts.keys() != texts_now.keys() or any(
+            text not in (None, texts[source]) for source, text in texts_now.items()
+        ):
             return False
     return True
 
@@ -150,18 +152,18 @@ async def save_answer(session: AsyncSession, answer: AnswerRecord) -> None:
 
 
 async def study(session: AsyncSession, study_id: str) -> StudyRecord | None:
-    """One study, or None."""
+    """Return one study, or None."""
     row = await session.get(StudyRow, study_id)
     return study_record(row) if row else None
 
 
 async def studies(session: AsyncSession) -> list[StudyRecord]:
-    """Every study, oldest first."""
+    """Return every study, oldest first."""
     return [study_record(row) for row in await session.scalars(select(StudyRow).order_by(StudyRow.created_at))]
 
 
 async def items(session: AsyncSession, study_id: str, *, answers: bool) -> list[ItemRecord]:
-    """A study's items in order, with or without their answers."""
+    """Return a study's items in order, with or without their answers."""
     query = select(ItemRow).where(ItemRow.study_id == study_id).order_by(ItemRow.number)
     if answers:
         query = query.options(selectinload(ItemRow.answers))
@@ -169,7 +171,7 @@ async def items(session: AsyncSession, study_id: str, *, answers: bool) -> list[
 
 
 async def item(session: AsyncSession, item_id: str) -> ItemRecord | None:
-    """One item with its answers, or None."""
+    """Return one item with its answers, or None."""
     query = select(ItemRow).where(ItemRow.id == item_id).options(selectinload(ItemRow.answers))
     row = await session.scalar(query)
     return item_record(row, answers=True) if row else None

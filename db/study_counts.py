@@ -31,7 +31,7 @@ class StudyCounts:
 
 
 async def study_counts(engine: AsyncEngine, study_id: str) -> StudyCounts:
-    """The counts of one study, all of one moment; zeros for a study that is not there. Raises StoreError."""
+    """Return the counts of one study, all from one snapshot; zeros for an unknown study. Raises StoreError."""
 
     async def work(session: AsyncSession) -> StudyCounts:
         items, attention = (

@@ -24,7 +24,7 @@ def letter_of(position: int | None) -> str | None:
 
 
 def asks_least(votable: int) -> bool:
-    """Whether the least empathetic answer is marked too on a ballot with this number of votable answers."""
+    """Return whether a ballot with this number of votable answers asks for the least empathetic one too."""
     return votable >= LEAST_FROM
 
 
@@ -230,9 +230,9 @@ class VoteReceipt:
 
 
 def is_informed(reveals: bool, vote: VoteRecord | None) -> bool:
-    """Whether a participant has been informed of the sources: after a vote of their own, in a study that reveals them.
+    """Return whether a participant knows the sources, which a study that `reveals` them shows after the vote.
 
-    A skip does not count: whoever skipped may still vote, and must not know the sources. An informed vote is final.
+    A skip does not count: whoever skipped may still vote, and must not know the sources. A vote is final after that.
     """
     return reveals and vote is not None and vote.choice is not Choice.SKIPPED
 

@@ -33,13 +33,13 @@ VOTE = _names(VoteRecord, "choice")
 
 
 def answer_values(answer: AnswerRecord) -> dict[str, Any]:
-    """An answer's columns and their values."""
+    """Return an answer's values by column."""
     score = {f"score_{name}": getattr(answer.score, name) if answer.score else None for name in _SCORE}
     return {name: getattr(answer, name) for name in _ANSWER} | {"status": answer.status.value} | score
 
 
 def answer_record(row: AnswerRow) -> AnswerRecord:
-    """An answer as stored."""
+    """Return the record of an answer's row."""
     score = None
     if row.score_status is not None:
         score = ScoreRecord(**{name: getattr(row, f"score_{name}") for name in _SCORE})
@@ -47,33 +47,33 @@ def answer_record(row: AnswerRow) -> AnswerRecord:
 
 
 def study_record(row: StudyRow) -> StudyRecord:
-    """A study as stored."""
+    """Return the record of a study's row."""
     return StudyRecord(row.id, StudyKind(row.kind), row.definition, row.definition_sha256, row.created_at)
 
 
 def item_record(row: ItemRow, *, answers: bool) -> ItemRecord:
-    """An item; with `answers` its row must have been loaded with them."""
+    """Return the record of an item's row; with `answers` the row must have been loaded with them."""
     found = tuple(answer_record(answer) for answer in row.answers) if answers else ()
     return ItemRecord(row.id, row.study_id, row.number, row.message, row.attention, found)
 
 
 def enrolment_record(row: EnrolmentRow) -> EnrolmentRecord:
-    """One person in one study."""
+    """Return the record of an enrolment's row, one person in one study."""
     return EnrolmentRecord(**{name: getattr(row, name) for name in _ENROLMENT})
 
 
 def ballot_row(ballot: BallotRecord) -> BallotRow:
-    """A ballot with its slots, ready to add to a session."""
+    """Return the row of a ballot with its slots, ready to add to a session."""
     slots = [SlotRow(**{name: getattr(slot, name) for name in _SLOT}) for slot in ballot.slots]
     return BallotRow(slots=slots, **{name: getattr(ballot, name) for name in _BALLOT})
 
 
 def ballot_record(row: BallotRow) -> BallotRecord:
-    """A ballot loaded with its slots."""
+    """Return the record of a ballot's row, which must have been loaded with its slots."""
     slots = tuple(SlotRecord(**{name: getattr(slot, name) for name in _SLOT}) for slot in row.slots)
     return BallotRecord(slots=slots, **{name: getattr(row, name) for name in _BALLOT})
 
 
 def vote_record(row: VoteRow) -> VoteRecord:
-    """A vote as it stands now."""
+    """Return the record of a vote's row: the vote as it stands now."""
     return VoteRecord(choice=Choice(row.choice), **{name: getattr(row, name) for name in VOTE})

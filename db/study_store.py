@@ -1,7 +1,7 @@
-"""The store of studies and blind votes: every write in one transaction that raises, and the reads of the running pages.
+"""The store of studies and blind votes: every write in a transaction of its own, and the reads of the running pages.
 
-All methods are coroutines and raise StoreError; of its kinds VoteRefused and StudyRefused are the rules of a study,
-and their text is for the person. What each does stands at its function in `studies.py` and `ballots.py`.
+All methods are coroutines and raise StoreError. Its subclasses VoteRefused and StudyRefused mean that a rule of the
+study forbids it; their text is for the person. The functions in `studies.py` and `ballots.py` have the details.
 """
 
 from collections.abc import Sequence
@@ -54,19 +54,19 @@ class StudyStore:
         await self._write(lambda session: studies.save_answer(session, answer))
 
     async def study(self, study_id: str) -> StudyRecord | None:
-        """One study, or None."""
+        """Return one study, or None."""
         return await self._read(lambda session: studies.study(session, study_id))
 
     async def studies(self) -> list[StudyRecord]:
-        """Every study, oldest first."""
+        """Return every study, oldest first."""
         return await self._read(studies.studies)
 
     async def items(self, study_id: str, *, answers: bool = True) -> list[ItemRecord]:
-        """A study's items in order."""
+        """Return a study's items in order."""
         return await self._read(lambda session: studies.items(session, study_id, answers=answers))
 
     async def item(self, item_id: str) -> ItemRecord | None:
-        """One item with its answers, or None."""
+        """Return one item with its answers, or None."""
         return await self._read(lambda session: studies.item(session, item_id))
 
     # People
@@ -108,16 +108,16 @@ class StudyStore:
         return await self._read(lambda session: ballots.ballot_with_vote(session, BallotRow.id == ballot_id))
 
     async def ballot_of_message(self, message_id: str) -> BallotAndVote | None:
-        """The ballot that answers a message, and its vote."""
+        """Return the ballot that answers a message, and its vote."""
         return await self._read(lambda session: ballots.ballot_with_vote(session, BallotRow.message_id == message_id))
 
     async def ballots_of_conversation(self, conversation_id: str) -> list[BallotAndVote]:
-        """Every ballot of a conversation in order."""
+        """Return every ballot of a conversation in order."""
         condition = BallotRow.conversation_id == conversation_id
         return await self._read(lambda session: ballots.ballots_with_votes(session, condition))
 
     async def ballots_of_person(self, study_id: str, participant_id: str) -> list[BallotAndVote]:
-        """A person's ballots of a study in order."""
+        """Return a person's ballots of a study in order."""
         condition = (BallotRow.study_id == study_id) & (BallotRow.participant_id == participant_id)
         return await self._read(lambda session: ballots.ballots_with_votes(session, condition))
 
@@ -136,5 +136,5 @@ class StudyStore:
         return await self._read(work)
 
     async def mark_interrupted(self) -> int:
-        """At start-up: mark live answers that never came. Returns their number."""
+        """At start-up: mark live answers that are PENDING as interrupted, and return their number."""
         return await self._write(ballots.mark_interrupted, attempts=3)

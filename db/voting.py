@@ -73,7 +73,7 @@ _VOTE = insert(VoteRow.__table__)  # type: ignore[arg-type]  # a table; the unit
 
 
 def no_reply(*_: object) -> None:
-    """A `ReplyFromVote` for the ballots of a survey, which continue no conversation."""
+    """Return a `ReplyFromVote` for the ballots of a survey, which continue no conversation."""
 
 
 async def vote(session: AsyncSession, cast: VoteRecord, reply_from_vote: ReplyFromVote) -> VoteReceipt:
@@ -126,7 +126,7 @@ async def _lock_ballot(
 
 
 async def _is_repeated(session: AsyncSession, row: VoteRow, cast: VoteRecord) -> bool:
-    """Whether a vote changes nothing: the same click or choice again, or a skip, which never replaces a vote."""
+    """Return whether a vote changes nothing: the same click or choice again, or a skip, which never replaces a vote."""
     judged = (cast.choice.value, cast.most, cast.least, cast.reason)
     if cast.choice is Choice.SKIPPED:
         return True

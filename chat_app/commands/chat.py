@@ -37,8 +37,8 @@ def chat(
         raise ModuleNotFoundError(name="chainlit")
     # Importing makes many objects and no garbage: without the collector the start needs a quarter less time.
     gc.disable()
-    given: dict[str, Any] = {name: value for name, value in (("host", host), ("port", port)) if value is not None}
-    settings = load_settings(**given)
+    overrides: dict[str, Any] = {name: value for name, value in (("host", host), ("port", port)) if value is not None}
+    settings = load_settings(**overrides)
     set_up_logs()
     # Before anything is fetched: a taken port should not cost a download first.
     with listen_on(settings.host, settings.port) as listener:
@@ -110,5 +110,5 @@ async def serve(settings: "Settings", weights: "Weights", listener: socket.socke
 
 def address_of(host: str, port: int) -> str:
     """Return the URL to open in a browser on this machine."""
-    shown = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)
-    return f"http://[{shown}]:{port}" if ":" in shown else f"http://{shown}:{port}"
+    browser_host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)
+    return f"http://[{browser_host}]:{port}" if ":" in browser_host else f"http://{browser_host}:{port}"

@@ -1,6 +1,6 @@
 """`heard check`: the crisis check on the command line, for one text or as a filter over JSON lines.
 
-Nothing that is checked is logged, and no fault is told with the text in it.
+No text is logged, and no error message quotes it.
 """
 
 import sys

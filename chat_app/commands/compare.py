@@ -87,11 +87,11 @@ def compare(
     """
     from heard.chat_app.comparing.plan import Plan, default_persona, resolve_names
 
-    def plan(services: "Services", found: "Questions") -> "Plan":
+    def plan(services: "Services", usable: "Questions") -> "Plan":
         library = services.library
         return Plan(
             command="compare",
-            questions=tuple(found.questions),
+            questions=tuple(usable.questions),
             models=resolve_names("model", models, services.models.specs),
             personas=resolve_names("persona", personas or default_persona(services), library.personas),
             strategies=resolve_names("strategy", strategies, library.strategies),
@@ -102,17 +102,17 @@ def compare(
         from heard.chat_app.comparing.figures import BASELINE, differences
         from heard.chat_app.comparing.tables import radar_means, report_tables, results_csv, summary_csv
 
-        found = differences(answers)
-        tables = report_tables(answers, found)
+        pairs = differences(answers)
+        tables = report_tables(answers, pairs)
         write_files(
             out,
             {
                 "results.csv": results_csv(answers),
-                "summary.csv": summary_csv(answers, found),
-                "summary.md": "\n".join(grid.markdown() for grid in tables),
+                "summary.csv": summary_csv(answers, pairs),
+                "summary.md": "\n".join(report_table.markdown() for report_table in tables),
             },
         )
-        if not found:
+        if not pairs:
             typer.echo(f"Without the strategy {BASELINE} and another one there is nothing to hold against each other.")
         _draw(radar_means(answers), out)
         return tables
@@ -144,15 +144,15 @@ def run_plan(
 
     settings = load_settings()
     logging.getLogger("heard").setLevel(logging.ERROR)  # failures are told below, once
-    found = read_questions(questions, settings.message_limit)
-    _print_left_out(found)
+    usable = read_questions(questions, settings.message_limit)
+    _print_left_out(usable)
     weights = ensure_weights(settings.cache_dir)
 
     async def work() -> "tuple[Plan, Journal, Report]":
         from heard.chat_app.startup import open_services
 
         async with open_services(settings, weights, serving=False) as services:
-            plan = plan_of(services, found)
+            plan = plan_of(services, usable)
             with Journal(out, plan.identity()) as journal:
                 return plan, journal, await _run(services, plan, journal, open_calls, per_minute)
 
@@ -161,8 +161,8 @@ def run_plan(
     except KeyboardInterrupt:
         typer.echo("Stopped. What was written is kept; the same command goes on." if kept else "Stopped.", err=True)
         raise
-    for grid in finish(answers_from_journal(plan, journal.entries())):
-        _show(grid)
+    for report_table in finish(answers_from_journal(plan, journal.entries())):
+        _show(report_table)
     typer.echo(f"Written: {report.written}. There before: {report.already_complete}. Failed: {len(report.failed)}.")
     if kept:
         typer.echo(f"Everything is in {out}.")
@@ -209,28 +209,30 @@ def _draw(means: dict[str, dict[str, float]], out: Path) -> None:
         raise CompareError(f"The radars cannot be written to {out} ({error.strerror}). Make room there.") from None
 
 
-def _show(grid: "ReportTable") -> None:
+def _show(report_table: "ReportTable") -> None:
     from rich.box import SIMPLE_HEAD
     from rich.console import Console
     from rich.markup import escape
     from rich.table import Table
 
-    table = Table(title=escape(grid.title), title_justify="left", title_style="bold", box=SIMPLE_HEAD, padding=(0, 1))
-    for number, column in enumerate(("", *grid.lines[0].cells)):
+    table = Table(
+        title=escape(report_table.title), title_justify="left", title_style="bold", box=SIMPLE_HEAD, padding=(0, 1)
+    )
+    for number, column in enumerate(("", *report_table.lines[0].cells)):
         table.add_column(column, justify="right" if number else "left", overflow="fold", no_wrap=number == 0)
-    for line in grid.lines:
+    for line in report_table.lines:
         table.add_row(escape(line.name), *(escape(text) for text in line.cells.values()))
     Console(highlight=False).print(table)
 
 
-def _print_left_out(found: "Questions") -> None:
-    for fault in found.faults[:MOST_LISTED]:
+def _print_left_out(questions: "Questions") -> None:
+    for fault in questions.faults[:MOST_LISTED]:
         typer.echo(f"left out, {fault}", err=True)
-    if len(found.faults) > MOST_LISTED:
-        typer.echo(f"... and {len(found.faults) - MOST_LISTED} more lines.", err=True)
-    if found.crises:
-        what = "question is a crisis and is" if found.crises == 1 else "questions are a crisis and are"
-        typer.echo(f"{found.crises} {what} never sent to a model.", err=True)
+    if len(questions.faults) > MOST_LISTED:
+        typer.echo(f"... and {len(questions.faults) - MOST_LISTED} more lines.", err=True)
+    if questions.crises:
+        what = "question is a crisis and is" if questions.crises == 1 else "questions are a crisis and are"
+        typer.echo(f"{questions.crises} {what} never sent to a model.", err=True)
 
 
 def _print_failures(report: "Report", kept: bool) -> None:

@@ -75,8 +75,8 @@ def flags(
     """Write the cases that people flagged on the scorer's page, of those who allow research and have not withdrawn."""
     from heard.chat_app.export.flag_table import as_csv, as_json_lines
 
-    found = _on_store(lambda store: store.research_flags())
-    _write(as_csv(found) if csv else as_json_lines(found), out)
+    flags = _on_store(lambda store: store.research_flags())
+    _write(as_csv(flags) if csv else as_json_lines(flags), out)
 
 
 def _write(body: str, out: Path | None) -> None:

@@ -1,4 +1,4 @@
-"""`heard evaluate-policy`: what writing again brings and costs, on a file of questions."""
+"""`heard evaluate-policy`: measures the gain and the cost of rewriting policies on a file of questions."""
 
 import tempfile
 from pathlib import Path
@@ -52,11 +52,11 @@ def evaluate_policy(
     """
     from heard.chat_app.comparing.plan import Plan, default_persona, resolve_names
 
-    def plan(services: "Services", found: "Questions") -> "Plan":
+    def plan(services: "Services", usable: "Questions") -> "Plan":
         library = services.library
         return Plan(
             command="evaluate-policy",
-            questions=tuple(found.questions),
+            questions=tuple(usable.questions),
             models=resolve_names("model", model, services.models.specs),
             personas=resolve_names("persona", persona or default_persona(services), library.personas),
             strategies=resolve_names("strategy", strategy, library.strategies),
@@ -67,10 +67,13 @@ def evaluate_policy(
         from heard.chat_app.comparing.policy_figures import figures_of, policies_csv, policy_tables
 
         named = list(dict.fromkeys(answer.key[-1] for answer in answers))
-        found = [figures_of(name, [answer for answer in answers if answer.key[-1] == name]) for name in named]
-        tables = policy_tables(found)
+        figures = [figures_of(name, [answer for answer in answers if answer.key[-1] == name]) for name in named]
+        tables = policy_tables(figures)
         if out is not None:
-            texts = {"policies.csv": policies_csv(found), "policies.md": "\n".join(grid.markdown() for grid in tables)}
+            texts = {
+                "policies.csv": policies_csv(figures),
+                "policies.md": "\n".join(table.markdown() for table in tables),
+            }
             write_files(out, texts)
         return tables
 

@@ -52,24 +52,24 @@ def results(
     """
     from heard.chat_app.results.records import VoteFilter
 
-    found = _found(study, VoteFilter(condition, with_leaks, passed_attention))
+    study_results = _found(study, VoteFilter(condition, with_leaks, passed_attention))
     if as_json:
         import json
         from dataclasses import asdict
 
-        typer.echo(json.dumps(asdict(found), ensure_ascii=False, indent=2))
+        typer.echo(json.dumps(asdict(study_results), ensure_ascii=False, indent=2))
     else:
         from heard.chat_app.commands.results_tables import show
 
-        show(found)
+        show(study_results)
     if pictures is not None:
-        _draw(found, pictures, quiet=as_json)
+        _draw(study_results, pictures, quiet=as_json)
 
 
-def _draw(found: "StudyResults", folder: Path, *, quiet: bool) -> None:
+def _draw(study_results: "StudyResults", folder: Path, *, quiet: bool) -> None:
     from heard.chat_app.results.charts import PICTURES
 
-    files = {f"{name}.svg": draw(found) for name, draw in PICTURES.items()}
+    files = {f"{name}.svg": draw(study_results) for name, draw in PICTURES.items()}
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for name, drawing in files.items():

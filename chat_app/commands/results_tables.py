@@ -9,11 +9,11 @@ from heard.chat_app.results.records import Agreement, StudyResults
 from heard.db.study_records import LETTERS
 
 
-def show(found: StudyResults) -> None:
+def show(results: StudyResults) -> None:
     """Print all tables. Names come from files, so markup in them is escaped."""
     console = Console(highlight=False, soft_wrap=False)
     for part in (_shares, _strengths, _positions, _leaks, _trial, _counted):
-        part(console, found)
+        part(console, results)
 
 
 def _table(title: str, *columns: str) -> Table:
@@ -23,23 +23,23 @@ def _table(title: str, *columns: str) -> Table:
     return table
 
 
-def _shares(console: Console, found: StudyResults) -> None:
-    title = f"{escape(found.study)}: marked as most and as least empathetic, with intervals of 95%"
+def _shares(console: Console, results: StudyResults) -> None:
+    title = f"{escape(results.study)}: marked as most and as least empathetic, with intervals of 95%"
     table = _table(title, "source", "most", "95%", "least", "95%", "ballots")
-    for one in found.shares:
+    for one in results.shares:
         most, least = one.most, one.least
         table.add_row(
             escape(one.source), percent(most.share), interval(most.low, most.high), percent(least.share),
             interval(least.low, least.high), str(most.of),
         )  # fmt: skip
-    if found.shares:
+    if results.shares:
         console.print(table)
     else:
-        console.print(f"{escape(found.study)}: no vote counts yet, so there are no shares.")
+        console.print(f"{escape(results.study)}: no vote counts yet, so there are no shares.")
 
 
-def _strengths(console: Console, found: StudyResults) -> None:
-    fitted = found.strengths
+def _strengths(console: Console, results: StudyResults) -> None:
+    fitted = results.strengths
     if fitted.reason:
         console.print(f"Strengths: not estimable. {escape(fitted.reason)}")
         return
@@ -54,23 +54,23 @@ def _strengths(console: Console, found: StudyResults) -> None:
             console.print(escape(reason))
 
 
-def _positions(console: Console, found: StudyResults) -> None:
-    effects = {one.position: one for one in found.strengths.positions}
-    if found.position.positions:
+def _positions(console: Console, results: StudyResults) -> None:
+    effects = {one.position: one for one in results.strengths.positions}
+    if results.position.positions:
         table = _table("Position", "place", "marked as most", "95%", "effect on most", "effect on least")
-        for row in found.position.positions:
+        for row in results.position.positions:
             effect = effects.get(row.position)
             table.add_row(
                 LETTERS[row.position - 1], percent(row.most.share), interval(row.most.low, row.most.high),
                 odds(effect.most if effect else None), odds(effect.least if effect else None),
             )  # fmt: skip
         console.print(table)
-        if found.position.statistic is not None:
+        if results.position.statistic is not None:
             console.print(
-                f"Evenness over places: chi-square {found.position.statistic:.1f} on {found.position.degrees} degrees "
-                f"of freedom, {chance_of(found.position.p)}."
+                f"Evenness over places: chi-square {results.position.statistic:.1f} on {results.position.degrees} "
+                f"degrees of freedom, {chance_of(results.position.p)}."
             )
-    for word, one in (("most", found.agreement_most), ("least", found.agreement_least)):
+    for word, one in (("most", results.agreement_most), ("least", results.agreement_least)):
         console.print(f"Agreement on {word} (Krippendorff's alpha): {agreement_words(one)}")
 
 
@@ -81,25 +81,25 @@ def agreement_words(one: Agreement) -> str:
     return f"{one.alpha:.3f} over {one.items} items and {one.judgements} judgements."
 
 
-def _leaks(console: Console, found: StudyResults) -> None:
-    if not found.leaks:
+def _leaks(console: Console, results: StudyResults) -> None:
+    if not results.leaks:
         return
     table = _table("Showings that gave their source away", "source", "rate", "95%", "showings")
-    for one in found.leaks:
+    for one in results.leaks:
         table.add_row(
             escape(one.source), percent(one.rate.share), interval(one.rate.low, one.rate.high), counts(one.rate)
         )  # fmt: skip
     console.print(table)
 
 
-def _trial(console: Console, found: StudyResults) -> None:
-    if not found.trial:
+def _trial(console: Console, results: StudyResults) -> None:
+    if not results.trial:
         return
     table = _table(
         "Trial of auto-improve: marked as most, by what chance assigned", "source", "assigned", "control", "difference",
         "95%",
     )  # fmt: skip
-    for arm in found.trial:
+    for arm in results.trial:
         table.add_row(
             "all sources" if arm.source is None else escape(arm.source), percent(arm.assigned.share),
             percent(arm.control.share), percent(arm.difference), interval(arm.low, arm.high),
@@ -107,9 +107,9 @@ def _trial(console: Console, found: StudyResults) -> None:
     console.print(table)
 
 
-def _counted(console: Console, found: StudyResults) -> None:
-    counted = found.counted
-    table = _table(f"Votes, by {found.people} people", "what", "votes")
+def _counted(console: Console, results: StudyResults) -> None:
+    counted = results.counted
+    table = _table(f"Votes, by {results.people} people", "what", "votes")
     for what, number in (
         ("Ranked", counted.ranked),
         ("About the same", counted.same),

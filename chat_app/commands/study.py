@@ -79,9 +79,9 @@ def import_study(
         )
     items: list[ItemRecord] = []
     if items_file is not None:
-        found = read_items(items_file, study, specs, limit)
-        items = found.items
-        for sentence in found.skipped.sentences():
+        read = read_items(items_file, study, specs, limit)
+        items = read.items
+        for sentence in read.skipped.sentences():
             typer.echo(sentence)
         if not items:
             raise StudyError(f"{items_file.name} has no item that can be used. Add lines with a message and answers.")
@@ -117,7 +117,7 @@ def generate(
     from heard.chat_app.models.downloads import ensure_weights
 
     settings = load_settings()
-    logging.getLogger("heard").setLevel(logging.ERROR)  # failures are told below, once
+    logging.getLogger("heard").setLevel(logging.ERROR)  # failures are printed below, once
     study = _file(named)
     weights = ensure_weights(settings.cache_dir)
 
@@ -188,10 +188,10 @@ async def _generate(
     items = updated_items(study, await services.studies.items(study.id))
     only: set[str] | None = None
     if questions_file is not None:
-        given = read_questions(questions_file, study, limit)
-        for sentence in given.skipped.sentences():
+        questions = read_questions(questions_file, study, limit)
+        for sentence in questions.skipped.sentences():
             typer.echo(sentence)
-        items, only = extended_items(study, items, given.items), {item.id for item in given.items}
+        items, only = extended_items(study, items, questions.items), {item.id for item in questions.items}
     if not items:
         raise StudyError(
             f"Study {study.id} has no items yet. Give questions (heard study generate {named} QUESTIONS.csv), or "
@@ -241,9 +241,9 @@ def _status(record: "StudyRecord", counts: "StudyCounts") -> str:
         attention = f", {counts.attention} of them for attention" if counts.attention else ""
         lines.append(f"items        {counts.items}{attention}")
     for source, by_status in counts.answers.items():
-        told = [f"{number} {status}" for status, number in sorted(by_status.items())]
-        told += [f"{counts.leaks[source]} with a leak"] if source in counts.leaks else []
-        lines.append(f"answers      {source}: {', '.join(told)}")
+        parts = [f"{number} {status}" for status, number in sorted(by_status.items())]
+        parts += [f"{counts.leaks[source]} with a leak"] if source in counts.leaks else []
+        lines.append(f"answers      {source}: {', '.join(parts)}")
     for condition, number in counts.people.items():
         group = f"{condition}: " if condition is not None else ""
         lines.append(f"people       {group}{number}, completed {counts.completed[condition]}")

@@ -4,7 +4,7 @@ import uuid
 
 
 def is_uuid(text: object) -> bool:
-    """Whether a value is a UUID as a string in canonical form: 36 characters, lower case."""
+    """Return whether a value is a UUID as a string in canonical form: 36 characters, lower case."""
     try:
         return isinstance(text, str) and str(uuid.UUID(text)) == text
     except ValueError:

@@ -15,5 +15,5 @@ def clean_unicode(text: str) -> str:
 
 
 def has_visible(text: str) -> bool:
-    """Whether `text` has a visible character: False if it is only white space, zero-width and control characters."""
+    """Return whether `text` has a visible character: one that is not white space, zero-width or a control character."""
     return any(unicodedata.category(character) not in _UNSEEN for character in text)

@@ -154,26 +154,26 @@ class Journal:
                     ) from None
                 yield values
 
-    def _check(self, found: Any) -> None:
-        if not isinstance(found, dict) or found == self._identity:
-            if found is None:
+    def _check(self, identity: Any) -> None:
+        if not isinstance(identity, dict) or identity == self._identity:
+            if identity is None:
                 raise JournalError(f"{self.path} is no journal of heard. Give another folder with --out.")
             return
         for part, wanted in self._identity.items():
-            there = found.get(part)
-            if there != wanted:
+            stored = identity.get(part)
+            if stored != wanted:
                 raise JournalError(
-                    f"{self.folder} holds another comparison: {_difference(part, there, wanted)} Give another folder "
+                    f"{self.folder} holds another comparison: {_difference(part, stored, wanted)} Give another folder "
                     "with --out, or ask for the same again to go on."
                 )
 
 
-def _difference(part: str, there: Any, wanted: Any) -> str:
-    if not isinstance(there, dict) or not isinstance(wanted, dict):
-        return f"its {part} is {there}." if part == "command" else f"its {part} are others."
-    if list(there) != list(wanted):
-        return f"its {part} are {', '.join(there)}."
-    changed = next(name for name in wanted if wanted[name] != there[name])
+def _difference(part: str, stored: Any, wanted: Any) -> str:
+    if not isinstance(stored, dict) or not isinstance(wanted, dict):
+        return f"its {part} is {stored}." if part == "command" else f"its {part} are others."
+    if list(stored) != list(wanted):
+        return f"its {part} are {', '.join(stored)}."
+    changed = next(name for name in wanted if wanted[name] != stored[name])
     return f"{changed} of its {part} has changed since."
 
 

@@ -79,13 +79,13 @@ def figures_of(policy: str, answers: Sequence[Answer]) -> PolicyFigures:
     )
 
 
-def policy_tables(found: Sequence[PolicyFigures]) -> list[ReportTable]:
+def policy_tables(policies: Sequence[PolicyFigures]) -> list[ReportTable]:
     """Return the tables of the report."""
-    scores = [Line(one.policy, _score_cells(one)) for one in found]
-    costs = [Line(one.policy, _cost_cells(one)) for one in found]
+    scores = [Line(one.policy, _score_cells(one)) for one in policies]
+    costs = [Line(one.policy, _cost_cells(one)) for one in policies]
     parts = [
         Line(one.policy, {name.capitalize(): format_estimate(one.gain[name], signed=True) for name in MEASURES})
-        for one in found
+        for one in policies
     ]
     return [
         ReportTable("Empathy of the first draft and of the one that was kept (mean of 1 to 3, 95%)", tuple(scores)),
@@ -94,10 +94,10 @@ def policy_tables(found: Sequence[PolicyFigures]) -> list[ReportTable]:
     ]
 
 
-def policies_csv(found: Iterable[PolicyFigures]) -> str:
+def policies_csv(policies: Iterable[PolicyFigures]) -> str:
     """Return a CSV with one row a figure and the columns POLICY_COLUMNS; unknown values are empty cells."""
     rows: list[Sequence[str | float | None]] = []
-    for one in found:
+    for one in policies:
         for part, by_measure in (("first", one.first), ("kept", one.kept), ("gain", one.gain)):
             for measure, seen in by_measure.items():
                 rows.append((one.policy, f"{part}_{measure}", str(seen.n), seen.value, seen.low, seen.high))

@@ -42,31 +42,31 @@ def read_questions(path: Path, longest: int) -> Questions:
     columns are not read. Raises QuestionsError, or ScorerError if the file is not a CSV.
     """
     raw = read_file(path)
-    found = Questions()
-    lines = _text_lines(path, raw) if path.suffix.lower() == ".txt" else _cells(path, raw, found)
+    questions = Questions()
+    lines = _text_lines(path, raw) if path.suffix.lower() == ".txt" else _cells(path, raw, questions)
     seen: dict[str, int] = {}
-    for line, given in lines:
-        text = clean_unicode(given).strip()
+    for line, raw_text in lines:
+        text = clean_unicode(raw_text).strip()
         if not has_visible(text):
-            found.faults.append(f"line {line}: the question is empty.")
+            questions.faults.append(f"line {line}: the question is empty.")
         elif text in seen:
-            found.faults.append(f"line {line}: the same question as in line {seen[text]}.")
+            questions.faults.append(f"line {line}: the same question as in line {seen[text]}.")
         elif crisis_check.check(text).crisis:
-            found.crises += 1
+            questions.crises += 1
         elif len(text) > longest:
-            found.faults.append(f"line {line}: {len(text):,} characters, and {longest:,} fit into a message.")
+            questions.faults.append(f"line {line}: {len(text):,} characters, and {longest:,} fit into a message.")
         else:
-            found.questions.append(Question(line, text))
+            questions.questions.append(Question(line, text))
         seen.setdefault(text, line)
-    if not found.questions:
-        raise QuestionsError(f"{path.name} has no question that can be sent to a model. {_first(found)}")
-    return found
+    if not questions.questions:
+        raise QuestionsError(f"{path.name} has no question that can be sent to a model. {_first(questions)}")
+    return questions
 
 
-def _first(found: Questions) -> str:
-    if found.faults:
-        return f"Its first fault is in {found.faults[0]}"
-    return "All of them are a crisis." if found.crises else "Write one question a line."
+def _first(questions: Questions) -> str:
+    if questions.faults:
+        return f"Its first fault is in {questions.faults[0]}"
+    return "All of them are a crisis." if questions.crises else "Write one question a line."
 
 
 def _text_lines(path: Path, raw: bytes) -> Iterable[tuple[int, str]]:
@@ -75,7 +75,7 @@ def _text_lines(path: Path, raw: bytes) -> Iterable[tuple[int, str]]:
     return [(number, line) for number, line in enumerate(text.splitlines(), 1) if line.strip()]
 
 
-def _cells(path: Path, raw: bytes, found: Questions) -> Iterable[tuple[int, str]]:
+def _cells(path: Path, raw: bytes, questions: Questions) -> Iterable[tuple[int, str]]:
     columns, column = question_column(path.name, raw)
     if column is None:
         raise QuestionsError(
@@ -83,5 +83,5 @@ def _cells(path: Path, raw: bytes, found: Questions) -> Iterable[tuple[int, str]
             ".txt file with one question a line."
         )
     sheet = read_sheet(path.name, raw, (column,), [other for other in columns if other != column])
-    found.faults += [str(fault) for fault in sheet.faults]
+    questions.faults += [str(fault) for fault in sheet.faults]
     return [(row.line, row.cells[column]) for row in sheet.rows]

@@ -46,7 +46,7 @@ def results_csv(answers: Iterable[Answer]) -> str:
     return csv_text(RESULT_COLUMNS, [_result(answer) for answer in answers])
 
 
-def summary_csv(answers: Sequence[Answer], found: Sequence[Difference]) -> str:
+def summary_csv(answers: Sequence[Answer], comparisons: Sequence[Difference]) -> str:
     """Return a CSV with one row a figure and the columns SUMMARY_COLUMNS.
 
     `part` is "score" (a mean), "against plain" (a difference, with p), "cost" (sums and a median), or "answers"
@@ -61,14 +61,14 @@ def summary_csv(answers: Sequence[Answer], found: Sequence[Difference]) -> str:
             rows.append(("cost", *source, name, str(len(_answered(group))), value, None, None, None, None))
         for name, count in _counts(group).items():
             rows.append(("answers", *source, name, str(len(group)), str(count), None, None, None, None))
-    for pair in found:
+    for pair in comparisons:
         source, estimate = (pair.model, pair.persona, pair.strategy), pair.estimate
         ends = (estimate.value, estimate.low, estimate.high)
         rows.append(("against plain", *source, pair.measure, str(estimate.n), *ends, pair.p, pair.p_holm))
     return csv_text(SUMMARY_COLUMNS, rows)
 
 
-def report_tables(answers: Sequence[Answer], found: Sequence[Difference]) -> list[ReportTable]:
+def report_tables(answers: Sequence[Answer], comparisons: Sequence[Difference]) -> list[ReportTable]:
     """Return the tables of the report."""
     grouped = list(by_source(answers))
     names = _SourceNames([source for source, _ in grouped])
@@ -78,8 +78,8 @@ def report_tables(answers: Sequence[Answer], found: Sequence[Difference]) -> lis
     ]
     costs = [Line(names.of(source), _cost_cells(group)) for source, group in grouped]
     tables = [ReportTable(MEANS + names.shared, tuple(means))]
-    if found:
-        tables.append(ReportTable(AGAINST + names.shared, tuple(_comparison_lines(found, names))))
+    if comparisons:
+        tables.append(ReportTable(AGAINST + names.shared, tuple(_comparison_lines(comparisons, names))))
     return [*tables, ReportTable(COSTS + names.shared, tuple(costs))]
 
 
@@ -87,8 +87,8 @@ def radar_means(answers: Sequence[Answer]) -> dict[str, dict[str, float]]:
     """Return the mean of each measure by source; an empty dict for a source without scores."""
     means: dict[str, dict[str, float]] = {}
     for source, group in by_source(answers):
-        found = {measure: _mean(group, measure).value for measure in MEASURES}
-        means[" / ".join(source)] = {name: value for name, value in found.items() if value is not None}
+        averages = {measure: _mean(group, measure).value for measure in MEASURES}
+        means[" / ".join(source)] = {name: value for name, value in averages.items() if value is not None}
     return means
 
 
@@ -166,9 +166,9 @@ def _cost_cells(group: Sequence[Answer]) -> dict[str, str]:
     }
 
 
-def _comparison_lines(found: Sequence[Difference], names: _SourceNames) -> list[Line]:
+def _comparison_lines(comparisons: Sequence[Difference], names: _SourceNames) -> list[Line]:
     grouped: dict[Source, dict[str, Difference]] = {}
-    for one in found:
+    for one in comparisons:
         grouped.setdefault((one.model, one.persona, one.strategy), {})[one.measure] = one
     lines = []
     for source, by_measure in grouped.items():

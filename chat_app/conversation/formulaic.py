@@ -24,7 +24,7 @@ _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
 
 
 def formulaic(text: str, before: Iterable[str]) -> bool:
-    """Whether `text` stacks emotion words, or opens like one of the texts `before`."""
+    """Return whether `text` stacks emotion words, or opens like one of the texts `before`."""
     return stacked(text) >= STACKED or any(same_opening(text, other) for other in before)
 
 
@@ -36,7 +36,7 @@ def stacked(text: str) -> int:
 
 
 def same_opening(text: str, other: str) -> bool:
-    """Whether both texts begin with the same OPENING words; False if one has fewer."""
+    """Return whether both texts begin with the same OPENING words; False if one has fewer."""
     first, second = _words(text)[:OPENING], _words(other)[:OPENING]
     return len(first) == OPENING and first == second
 

@@ -48,7 +48,7 @@ def policy_in_force(services: Services, improve: bool, threshold: float) -> Poli
 
 
 def needs_another_draft(policy: Policy, drafts: Sequence[DraftRecord], last_reply: str | None) -> bool:
-    """Whether the policy calls for another draft. All `drafts` are complete, and the last has just been scored.
+    """Return whether the policy calls for another draft. All `drafts` are complete, and the last has just been scored.
 
     `last_reply` is the conversation's reply before this answer, if any.
     """

@@ -47,7 +47,7 @@ class AnswerSource:
 
 
 def may_need_summary(source: AnswerSource, history: Sequence[Exchange]) -> bool:
-    """Whether a history may need a summary. A quick estimate that errs towards True."""
+    """Return whether a history may need a summary. A quick estimate that errs towards True."""
     size = token_upper_bound(text for pair in history for text in pair)
     return len(history) > HISTORY_TURNS or size > DUE_SHARE * _context_room(source)
 

@@ -41,18 +41,18 @@ class Chunk:
 
 
 def schema(columns: Iterable[Column]) -> pa.Schema:
-    """The Arrow types of a table."""
+    """Return the Arrow types of a table."""
     return pa.schema([(column.name, TYPES[column.kind]) for column in columns])
 
 
 def csv_schema(columns: Iterable[Column]) -> pa.Schema:
-    """The types in CSV: times are texts, because Arrow's own way to write an aware time takes forty times as long."""
+    """Return the types in CSV: times are texts, because Arrow writes aware times forty times as slowly."""
     kinds = TYPES | {Kind.TIME: pa.string()}
     return pa.schema([(column.name, kinds[column.kind]) for column in columns])
 
 
 def csv_times(columns: Columns) -> Columns:
-    """The columns of times as texts like 2026-01-31 12:00:00.000000Z."""
+    """Return the columns of times as texts like 2026-01-31 12:00:00.000000Z."""
     return {
         name: pc.binary_join_element_wise(column.cast(pa.timestamp("us")).cast(pa.string()), "Z", "")
         for name, column in columns.items()
@@ -63,12 +63,12 @@ def csv_times(columns: Columns) -> Columns:
 def arrow_array(values: Sequence[Any] | pa.Array, kind: Kind) -> pa.Array:
     """Return the values of a column as an array. Times are aware datetimes, or SQLite's texts in UTC; an array is
     returned as it is."""
-    kept = TYPES[kind]
+    arrow_type = TYPES[kind]
     if isinstance(values, pa.Array):
         return values
     if kind is Kind.TIME and any(isinstance(value, str) for value in values):
-        return pa.array(values, pa.string()).cast(pa.timestamp("us")).cast(kept)
-    return pa.array(values, kept)
+        return pa.array(values, pa.string()).cast(pa.timestamp("us")).cast(arrow_type)
+    return pa.array(values, arrow_type)
 
 
 def escape_formulas(columns: Columns) -> Columns:

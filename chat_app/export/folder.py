@@ -54,19 +54,19 @@ def atomic_folder(out: Path, *, force: bool) -> Iterator[Path]:
 def check_target(out: Path, *, force: bool) -> None:
     """Raise ExportError if `out` holds anything that an export must not replace."""
     try:
-        there = {path.name for path in out.iterdir()}
+        names = {path.name for path in out.iterdir()}
     except FileNotFoundError:
         return
     except NotADirectoryError:
         raise ExportError(f"{out} is a file. Choose a folder with --out.") from None
     except OSError as error:
         raise ExportError(f"{out} cannot be read ({error.strerror}). Choose another folder with --out.") from None
-    if not there:
+    if not names:
         return
     written = _exported_files(out)
     if written is None:
         raise ExportError(f"{out} is not empty and is no earlier export. Choose another folder with --out.")
-    if others := sorted(there - written):
+    if others := sorted(names - written):
         raise ExportError(
             f"{out} is an earlier export, but {others[0]} in it is not part of that. Move it away, or choose another "
             "folder with --out."

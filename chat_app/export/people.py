@@ -56,9 +56,9 @@ class ParticipantKeys:
         numbers = [found[pair] for pair in pairs]
         written = pa.array(numbers, pa.int32()).cast(pa.string())
         padded = pc.utf8_lpad(written, width=DIGITS, padding="0")
-        made: dict[str, Any] = {"participant": pc.binary_join_element_wise(pa.scalar("p"), padded, "")}
-        made["completed"] = [None if number is None else self._completed[number] == 1 for number in numbers]
+        columns: dict[str, Any] = {"participant": pc.binary_join_element_wise(pa.scalar("p"), padded, "")}
+        columns["completed"] = [None if number is None else self._completed[number] == 1 for number in numbers]
         if "ballot_number" in batch:
             number = pa.array(batch["ballot_number"], pa.int64()).cast(pa.string())
-            made["ballot"] = pc.binary_join_element_wise(made["participant"], number, "-")
-        return batch | made
+            columns["ballot"] = pc.binary_join_element_wise(columns["participant"], number, "-")
+        return batch | columns

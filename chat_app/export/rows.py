@@ -148,13 +148,13 @@ def ballot_columns(batch: Batch, columns: Sequence[Column]) -> Chunk:
 def slots_long(columns: Sequence[Column], slots: Batch, answers: Chunk, rows: Sequence[pa.Array]) -> Chunk:
     """Return five rows for each arrangement, A to E. `rows` has the rows of `answers` for A, for B, and so on."""
     names = {column.name for column in columns}
-    kept = long_order(len(rows[0]))
+    long = long_order(len(rows[0]))
     of_answers = take_rows(
-        answers, pc.take(pa.concat_arrays(rows), kept.order), {name: name for name in answers.columns if name in names}
+        answers, pc.take(pa.concat_arrays(rows), long.order), {name: name for name in answers.columns if name in names}
     )
-    places = {"position": kept.position, "letter": _LETTERS.take(pc.subtract(kept.position, 1))}
+    places = {"position": long.position, "letter": _LETTERS.take(pc.subtract(long.position, 1))}
     own = {
-        name: pa.concat_arrays([arrow_array(slots[f"{name}_{letter}"], kind) for letter in LETTERS]).take(kept.order)
+        name: pa.concat_arrays([arrow_array(slots[f"{name}_{letter}"], kind) for letter in LETTERS]).take(long.order)
         for name, kind in SLOT_COLUMNS.items()
     }
     return join_columns(of_answers, make_chunk(own), Chunk(places, {}))
@@ -177,20 +177,20 @@ def slots_wide(columns: Sequence[Column], slots: Batch, answers: Chunk, rows: Se
 
 def long_chunk(table: ExportTable, ballots: Chunk, arrangements: pa.Array, slots: Chunk) -> Chunk:
     """Return one row for each slot of each ballot. `arrangements` are rows in the result of `slots_long`, in fives."""
-    kept = long_order(ballots.rows)
-    where = pc.add(pc.multiply(arrangements.take(kept.ballot), len(LETTERS)), pc.subtract(kept.position, 1))
-    there = slots.columns["answer"].is_valid()
-    if not pc.all(there).as_py():
-        mask = there.take(where)
-        kept, where = LongOrder(*(part.filter(mask) for part in kept)), where.filter(mask)
+    long = long_order(ballots.rows)
+    where = pc.add(pc.multiply(arrangements.take(long.ballot), len(LETTERS)), pc.subtract(long.position, 1))
+    is_answered = slots.columns["answer"].is_valid()
+    if not pc.all(is_answered).as_py():
+        mask = is_answered.take(where)
+        long, where = LongOrder(*(part.filter(mask) for part in long)), where.filter(mask)
     names = [column.name for column in table.columns]
     repeated = {name: name for name in names if name in ballots.columns and name not in ("most", "least")}
     marks = {}
     for name in ("most", "least"):
-        chosen = ballots.columns[name].take(kept.ballot)
-        marks[name] = pc.fill_null(pc.equal(chosen, kept.position), False)
+        chosen = ballots.columns[name].take(long.ballot)
+        marks[name] = pc.fill_null(pc.equal(chosen, long.position), False)
     of_slots = take_rows(slots, where, {name: name for name in names if name in slots.columns})
-    return _select_columns(join_columns(of_slots, take_rows(ballots, kept.ballot, repeated), Chunk(marks, {})), names)
+    return _select_columns(join_columns(of_slots, take_rows(ballots, long.ballot, repeated), Chunk(marks, {})), names)
 
 
 def wide_chunk(table: ExportTable, ballots: Chunk, arrangements: pa.Array, slots: Chunk) -> Chunk:
@@ -207,14 +207,14 @@ def wide_chunk(table: ExportTable, ballots: Chunk, arrangements: pa.Array, slots
 def _marked_columns(whole: Chunk) -> dict[str, pa.Array]:
     """Return letters and sources of the marked answers, and whether the right source of an attention item was."""
     sources = [whole.columns[f"source_{letter}"] for letter in LETTERS]
-    made = {}
+    mark_columns = {}
     for name in ("most", "least"):
         place = pc.subtract(whole.columns[name], 1)
-        made[name] = _LETTERS.take(place)
-        made[f"{name}_source"] = pc.choose(place, *sources)
-    passed = pc.fill_null(pc.equal(made["most_source"], whole.columns["attention"]), False)
-    asked = whole.columns["attention"].is_valid()
-    return made | {"attention_passed": pc.if_else(asked, passed, pa.scalar(None, pa.bool_()))}
+        mark_columns[name] = _LETTERS.take(place)
+        mark_columns[f"{name}_source"] = pc.choose(place, *sources)
+    has_passed = pc.fill_null(pc.equal(mark_columns["most_source"], whole.columns["attention"]), False)
+    has_attention = whole.columns["attention"].is_valid()
+    return mark_columns | {"attention_passed": pc.if_else(has_attention, has_passed, pa.scalar(None, pa.bool_()))}
 
 
 def _select_columns(whole: Chunk, names: Sequence[str]) -> Chunk:

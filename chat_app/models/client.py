@@ -113,7 +113,7 @@ class Models:
         return self._counts.count_tokens(spec, text)
 
     def counts_exactly(self, spec: ModelSpec) -> bool:
-        """Whether `count_tokens` is exact for this model."""
+        """Return whether `count_tokens` is exact for this model."""
         return self._counts.is_exact(spec)
 
     async def stream(self, spec: ModelSpec, prompt: Prompt) -> AsyncGenerator[StreamItem, None]:

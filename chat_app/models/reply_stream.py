@@ -100,14 +100,14 @@ class ReplyStream:
                     text = await self._next()
             except TimeoutError:
                 if self._finished and limit.expired():
-                    raise AttemptError(failures.empty(self._spec)) from None
+                    raise AttemptError(failures.empty_reply(self._spec)) from None
                 raise AttemptError(
-                    failures.silent(self._spec, min(self._first_token_seconds, self._total_seconds))
+                    failures.no_first_token(self._spec, min(self._first_token_seconds, self._total_seconds))
                 ) from None
             except self._errors as error:
-                raise attempt_error(error, self._spec, begun=False) from None
+                raise attempt_error(error, self._spec, has_text=False) from None
             if text is None:
-                raise AttemptError(failures.empty(self._spec))
+                raise AttemptError(failures.empty_reply(self._spec))
             self._opening += text
             self._check_opening()
 
@@ -120,7 +120,7 @@ class ReplyStream:
             if text:
                 yield self._within_limit(text)
                 if self._characters_left <= 0:
-                    raise AttemptError(failures.endless(self._spec))
+                    raise AttemptError(failures.too_many_tokens(self._spec))
                 deadline = min(loop.time() + self._stall_seconds, self._ends_at)
             if self._finished:
                 deadline = min(deadline, loop.time() + USAGE_SECONDS)
@@ -131,10 +131,10 @@ class ReplyStream:
                 if self._finished:  # the text is complete, and only the counts were lost
                     break
                 if isinstance(error, TimeoutError) and loop.time() >= self._ends_at:
-                    raise AttemptError(failures.overlong(self._spec, self._total_seconds)) from None
-                raise attempt_error(error, self._spec, begun=True) from None
+                    raise AttemptError(failures.too_long(self._spec, self._total_seconds)) from None
+                raise attempt_error(error, self._spec, has_text=True) from None
         if not self._finished:
-            raise AttemptError(failures.cut(self._spec))
+            raise AttemptError(failures.stream_cut(self._spec))
         yield Usage(self._usage.get("input_tokens"), self._usage.get("output_tokens"), self._cut)
 
     async def aclose(self) -> None:
@@ -169,11 +169,11 @@ class ReplyStream:
     def _note_end(self, chunk: Chunk) -> None:
         data = chunk.response_metadata
         reasons = [str(data[name]) for name in REASON_KEYS if data.get(name)]
-        begun = has_visible(self._opening)
+        has_text = has_visible(self._opening)
         if getattr(chunk, "tool_call_chunks", None) or not TOOL_REASONS.isdisjoint(reasons):
-            raise AttemptError(failures.tools(self._spec, begun=begun))
+            raise AttemptError(failures.tool_call(self._spec, has_text=has_text))
         if not FILTER_REASONS.isdisjoint(reasons):
-            raise AttemptError(failures.withheld(self._spec, begun=begun))
+            raise AttemptError(failures.content_filtered(self._spec, has_text=has_text))
         self._cut = self._cut or not LENGTH_REASONS.isdisjoint(reasons)
         self._finished = self._finished or bool(reasons) or data.get("done") is True  # an older Ollama gives no reason
 
@@ -184,7 +184,7 @@ class ReplyStream:
 
     def _check_opening(self) -> None:
         if len(self._opening) > self._characters_left and not has_visible(self._opening):
-            raise AttemptError(failures.endless(self._spec))
+            raise AttemptError(failures.too_many_tokens(self._spec))
 
     def _within_limit(self, text: str) -> Delta:
         kept = text[: self._characters_left]

@@ -62,7 +62,7 @@ class TokenCounts:
         return estimate_tokens(text)
 
     def is_exact(self, spec: ModelSpec) -> bool:
-        """Whether counts for this model are exact, so that a prompt that does not fit by them does not fit."""
+        """Return whether counts for this model are exact, so that a prompt that does not fit by them does not fit."""
         return PROVIDERS[spec.provider].local == "engine" and self._engine is not None
 
     def close(self) -> None:

@@ -181,8 +181,8 @@ def choices_of(session: WebsocketSession) -> Choices:
 async def show_panel(session: WebsocketSession) -> None:
     """Fill the settings panel with the present choices."""
     fields = settings_panel.fields(choices_of(session), current_offer())
-    shown: Any = cl.ChatSettings([WIDGETS[field.pop("kind")](**field) for field in fields])
-    await shown.send()
+    panel: Any = cl.ChatSettings([WIDGETS[field.pop("kind")](**field) for field in fields])
+    await panel.send()
 
 
 @guarded

@@ -180,7 +180,7 @@ class HeardDataLayer(SQLAlchemyDataLayer):
             await self.store.delete_conversation(thread_id)
 
     async def _may_write(self, thread_id: str, *, revive: bool = False) -> bool:
-        """Whether the session's user may write to the thread, which is inserted if it is new.
+        """Return whether the session's user may write to the thread, which is inserted if it is new.
 
         Without a session (the program's own calls) the thread must exist. `revive` is for a message that a person sends
         on a page whose thread they have deleted, which begins a new thread.

@@ -13,7 +13,7 @@ from heard.scorer.records import EmpathyScore, level_of
 def live_props(
     scores: Mapping[int, EmpathyScore], texts: Mapping[int, str], guidance: str | None, *, rewriting: bool
 ) -> dict[str, Any]:
-    """The card while a turn runs: the newest score, and the drafts so far.
+    """Return the card's properties while a turn runs: the newest score, and the drafts so far.
 
     `scores` and `texts` are by draft number, `guidance` is the component that a running rewrite aims at.
     """
@@ -24,7 +24,7 @@ def live_props(
 
 
 def final_props(drafts: Sequence[DraftRecord]) -> dict[str, Any] | None:
-    """The card of a stored reply; None for a reply without a score entry (stopped or broken), which gets no card."""
+    """Return the card's properties for a stored reply; None for a reply without a score entry (stopped or broken)."""
     kept = next((draft for draft in drafts if draft.kept), None)
     if kept is None or kept.score is None or kept.status is not DraftStatus.COMPLETE:
         return None

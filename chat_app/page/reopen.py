@@ -128,11 +128,11 @@ def merge_replies(
     """
     ballots = ballots or {}
     replies = {message_id: reply for message_id, reply in replies.items() if message_id not in ballots}
-    drawn = {entry_id(message_id) for message_id in ballots}
+    entries = {entry_id(message_id) for message_id in ballots}
     kept = [
         step | {"parentId": None, "streaming": False}
         for step in steps
-        if "message" in str(step.get("type")) and step["id"] not in drawn
+        if "message" in str(step.get("type")) and step["id"] not in entries
     ]
     known = {step["id"] for step in kept}
     missing_messages = [_message_step(message) for message in messages if message.id not in known]
@@ -208,8 +208,8 @@ def page_elements(
     thread_id: str, replies: Mapping[str, ReplyRecord], ballots: Mapping[str, BallotEntry], *, scores: bool
 ) -> list[dict[str, Any]]:
     """Return the elements under the entries: ballots, and with `scores` the score cards of replies."""
-    drawn = {entry_id(message_id): entry.props for message_id, entry in ballots.items()}
-    built = [ballot_element(thread_id, under, props) for under, props in drawn.items() if props is not None]
+    entries = {entry_id(message_id): entry.props for message_id, entry in ballots.items()}
+    built = [ballot_element(thread_id, under, props) for under, props in entries.items() if props is not None]
     if scores:
         plain = {key: reply for key, reply in replies.items() if key not in ballots}
         built += [card_element(thread_id, reply_id, props) for reply_id, props in score_cards(plain).items()]

@@ -95,7 +95,7 @@ class ReplyRenderer:
         self._placed, self._sent = True, text
 
     def _continues(self, text: str) -> bool:
-        """Whether the text on the page is a prefix of `text`; False before the first piece."""
+        """Return whether the text on the page is a prefix of `text`; False before the first piece."""
         return bool(self._sent) and text.startswith(self._sent or "")
 
     async def _finish(self, view: TurnView) -> None:

@@ -31,11 +31,11 @@ class Score(Protocol):
 
     @property
     def empathy(self) -> float | None:
-        """The mean of the three, 1..3; None where there is no score."""
+        """The mean of the three, 1..3; None if there is no score."""
 
     @property
     def reason(self) -> str | None:
-        """Why there is none."""
+        """Why there is no score."""
 
     @property
     def details(self) -> dict[str, Any] | None:
@@ -45,7 +45,7 @@ class Score(Protocol):
 def card_props(
     score: Score, text: str, drafts: Sequence[dict[str, Any]] = (), *, note: str | None = None, improved: bool = False
 ) -> dict[str, Any]:
-    """The card of a reply. `drafts` are told when there are several, `note` stands above them."""
+    """Return the properties of a reply's card. `drafts` are listed if there are several; `note` stands above them."""
     return {
         "score": score_props(score) | {"words": evidence_words(score, text)},
         "improved": improved,
@@ -112,7 +112,7 @@ def _share(value: float) -> float:
 
 
 def format_score(value: float, level: Level) -> str:
-    """One decimal, or two where rounding would cross a level's edge: 2.46 is Moderate and must not read 2.5."""
+    """Return a score with one decimal, or two if rounding would cross a level's edge: 2.46, a Moderate, not 2.5."""
     rounded = round(value, 1)
     if level_of(rounded) is level:
         return f"{rounded:.1f}"

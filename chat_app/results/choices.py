@@ -123,11 +123,11 @@ class Choices:
         self._beaten = _sparse(pairs, len(patterns), size * size)
         widest = max((len(among) for _, among in sets), default=0)
         self.features = np.zeros((len(sets), widest, layout.basis.shape[1]))
-        self.there = np.zeros((len(sets), widest), dtype=bool)
+        self.present = np.zeros((len(sets), widest), dtype=bool)
         for (worst, among), place in sets.items():
             for column, slot in enumerate(among):
                 self.features[place, column] = vector(worst, slot)
-                self.there[place, column] = True
+                self.present[place, column] = True
 
     def totals(self, weights: Floats) -> tuple[Floats, Floats]:
         """Return the number of each choice set (S), and the sum of the features of the chosen answers (P)."""
@@ -145,8 +145,11 @@ class Choices:
         return found
 
     def has_finite_fit(self, seen: Floats) -> bool:
-        """Whether the likelihood has one finite maximum (Albert & Anderson 1984): no direction in which every choice
-        becomes more likely or stays as it is, found by linear programming (Konis 2007)."""
+        """Return whether the likelihood has one finite maximum (Albert & Anderson 1984).
+
+        That is so if there is no direction in which every choice stays as likely or becomes more so, which linear
+        programming finds (Konis 2007).
+        """
         rows = self.differences[seen]
         size = rows.shape[1]
         if len(rows) == 0 or np.linalg.matrix_rank(rows) < size:

@@ -93,7 +93,7 @@ class PositionEffect:
 
 @dataclass(frozen=True, slots=True)
 class Strengths:
-    """The fitted model, or why there is none."""
+    """The fitted model, or the reason why none could be fitted."""
 
     reason: str | None
     """Why the strengths are not estimable; None if they are."""

@@ -27,11 +27,11 @@ def shares(cells: Cells) -> list[SourceShares]:
             most[cell.sources[cell.most - 1]] += number
         if cell.least is not None:
             least[cell.sources[cell.least - 1]] += number
-    found = [
+    pairs = [
         SourceShares(name, wilson_share(most[name], shown[name]), wilson_share(least[name], asked[name]))
         for name in shown
     ]
-    return sorted(found, key=lambda one: (-(one.most.share or 0), one.source))
+    return sorted(pairs, key=lambda one: (-(one.most.share or 0), one.source))
 
 
 def leaks(cells: Cells) -> list[Leak]:

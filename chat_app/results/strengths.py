@@ -87,16 +87,16 @@ def fit(choices: Choices, weights: Floats, start: Floats | None = None) -> Float
     """
     times, chosen = choices.totals(weights)
     used = times > 0
-    features, there, times = choices.features[used], choices.there[used], times[used]
+    features, present, times = choices.features[used], choices.present[used], times[used]
     flat = features.reshape(-1, features.shape[2])
     now = np.zeros(features.shape[2]) if start is None else start
-    value, gradient, curvature = _likelihood(features, flat, there, times, chosen, now)
+    value, gradient, curvature = _likelihood(features, flat, present, times, chosen, now)
     for _ in range(50):
         step = np.linalg.lstsq(curvature, gradient, rcond=None)[0]
         size = 1.0
         while size > 1e-6:
             tried = now + size * step
-            new = _likelihood(features, flat, there, times, chosen, tried)
+            new = _likelihood(features, flat, present, times, chosen, tried)
             if new[0] >= value - 1e-9 * abs(value):
                 break
             size /= 2
@@ -107,10 +107,10 @@ def fit(choices: Choices, weights: Floats, start: Floats | None = None) -> Float
 
 
 def _likelihood(
-    features: Floats, flat: Floats, there: Floats, times: Floats, chosen: Floats, now: Floats
+    features: Floats, flat: Floats, present: Floats, times: Floats, chosen: Floats, now: Floats
 ) -> tuple[float, Floats, Floats]:
     """Return log-likelihood, gradient and negative Hessian at `now`."""
-    utility = np.where(there, features @ now, -np.inf)
+    utility = np.where(present, features @ now, -np.inf)
     top = utility.max(axis=1, keepdims=True)
     power = np.exp(utility - top)
     total = power.sum(axis=1, keepdims=True)

@@ -14,7 +14,7 @@ from heard.db.vote_reads import TrialCount
 
 def trial(counts: Sequence[TrialCount], wanted: VoteFilter) -> list[TrialArm]:
     """Return the effect on the share of most, for all sources together and for each; empty without a trial."""
-    shown: Counter[tuple[str | None, bool]] = Counter()
+    showings: Counter[tuple[str | None, bool]] = Counter()
     marked: Counter[tuple[str | None, bool]] = Counter()
     for one in counts:
         if (
@@ -24,15 +24,15 @@ def trial(counts: Sequence[TrialCount], wanted: VoteFilter) -> list[TrialArm]:
         ):
             continue
         for source in (None, one.source):
-            shown[source, one.assigned] += one.showings
+            showings[source, one.assigned] += one.showings
             marked[source, one.assigned] += one.showings * one.most
-    names = sorted({source for source, _ in shown if source is not None})
-    return [_arm(source, shown, marked) for source in ([None, *names] if shown else [])]
+    names = sorted({source for source, _ in showings if source is not None})
+    return [_arm(source, showings, marked) for source in ([None, *names] if showings else [])]
 
 
 def _arm(
-    source: str | None, shown: Counter[tuple[str | None, bool]], marked: Counter[tuple[str | None, bool]]
+    source: str | None, showings: Counter[tuple[str | None, bool]], marked: Counter[tuple[str | None, bool]]
 ) -> TrialArm:
-    assigned, control = (wilson_share(marked[source, arm], shown[source, arm]) for arm in (True, False))
+    assigned, control = (wilson_share(marked[source, arm], showings[source, arm]) for arm in (True, False))
     gap, low, high = newcombe_difference(assigned, control) or (None, None, None)
     return TrialArm(source, assigned, control, gap, low, high)

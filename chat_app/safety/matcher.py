@@ -120,7 +120,7 @@ class Matcher:
         ends: list[int] = []
         moves, final, alphabet = self._transitions, self._accepting, self._alphabet
         classes: dict[str, str] = {}
-        here = self._transition(0, BOUNDARY)
+        current = self._transition(0, BOUNDARY)
         for position, token in enumerate(tokens):
             if token not in alphabet:
                 known = classes.get(token)
@@ -128,29 +128,29 @@ class Matcher:
                     # All words that are in no pattern count as one, so that the cache stays small.
                     known = classes[token] = token if token in self._stops or self._symbols_of(token) else ""
                 token = known
-            there = moves[here].get(token)
-            if there is None:
-                there = self._transition(here, token)
-            here = there
-            if final[here]:
+            following = moves[current].get(token)
+            if following is None:
+                following = self._transition(current, token)
+            current = following
+            if final[current]:
                 ends.append(position)
         return ends
 
-    def _transition(self, here: int, token: str) -> int:
+    def _transition(self, current: int, token: str) -> int:
         states = self._states
         if token in self._stops:
-            new = set(self._surviving_states(token, self._state_sets[here]))
+            new = set(self._surviving_states(token, self._state_sets[current]))
             new.update(self._sentence_start)
             reached = {
                 t
-                for s in self._state_sets[here]
+                for s in self._state_sets[current]
                 for e in states[s].edges.get("$", ())
                 for t in self._epsilon_closures[e]
             }
         else:
             symbols = self._symbols_of(token)
             targets = {target for symbol in symbols for target in self._first_edges.get(symbol, ())}
-            for index in self._state_sets[here]:
+            for index in self._state_sets[current]:
                 state = states[index]
                 if state.edges:
                     for symbol in symbols:
@@ -165,7 +165,7 @@ class Matcher:
             self._state_sets.append(key[0])
             self._transitions.append({})
             self._accepting.append(key[1])
-        self._transitions[here][token] = number
+        self._transitions[current][token] = number
         return number
 
     def _surviving_states(self, stop: str, alive: Iterable[int]) -> Iterable[int]:
@@ -234,16 +234,16 @@ class Matcher:
         self._children[at, element] = end
         if kind == "gap":
             self._states[end].gap = True
-            here = self._new_state()
-            self._states[here].gap = True
-            self._epsilon_edges[at].append(here)
+            state = self._new_state()
+            self._states[state].gap = True
+            self._epsilon_edges[at].append(state)
             for remaining in range(number, -1, -1):
-                self._epsilon_edges[here].append(end)
+                self._epsilon_edges[state].append(end)
                 if remaining:
                     following = self._new_state()
-                    self._states[here].skip = following
+                    self._states[state].skip = following
                     self._states[following].gap = True
-                    here = following
+                    state = following
             return end
         if number:
             self._epsilon_edges[at].append(end)

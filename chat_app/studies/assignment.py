@@ -78,8 +78,8 @@ def draw_survey(study: StudyFile, items: Sequence[ItemRecord]) -> DrawSurvey:
     They are `items_per_person` items, the least drawn ones and at random among equals, in random order, and every
     attention item at a random place that is not the first.
 
-    `items` come with their answers. Only COMPLETE answers stand on a ballot, and for an ordinary item only those of the
-    condition's sources; an item with fewer than two of them is never drawn. All but the order of the answers comes from
+    `items` must be loaded with their answers. Only COMPLETE answers are on a ballot, and for an ordinary item only the
+    condition's; an item with fewer than two of them is never drawn. All but the order of the answers comes from
     the enrolment's seed. The function raises StudyRefused if there is nothing to draw.
     """
 

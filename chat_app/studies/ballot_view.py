@@ -65,7 +65,7 @@ def ballot_props(
 ) -> Props:
     """Return the props of a ballot as its person may see it: `blind_props`, and after a vote `vote` and `reveal`.
 
-    `reply` is the stored reply to its message, if any; `stands` is then its letter.
+    `reply` is the stored reply to the ballot's message, if any; the prop `stands` is then the letter of its answer.
     """
     props = blind_props(ballot, answers, study)
     stands = _kept_letter(ballot, answers, vote, reply)

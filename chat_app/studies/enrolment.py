@@ -21,7 +21,7 @@ async def enrol(studies: StudyStore, study: StudyFile, participant_id: str, exte
     if sentence := admission_refusal(study, external_id):
         raise StudyRefused(sentence)
     live = study.kind is StudyKind.LIVE  # its ballots are drawn one by one, as people write
-    drawn = (lambda *_: ()) if live else draw_survey(study, await studies.items(study.id))
+    draw_ballots = (lambda *_: ()) if live else draw_survey(study, await studies.items(study.id))
     new = EnrolmentRecord(study.id, participant_id, external_id, None, new_seed(), datetime.now(UTC))
-    enrolment, _ = await studies.enrol(new, choose_condition(study), drawn)
+    enrolment, _ = await studies.enrol(new, choose_condition(study), draw_ballots)
     return enrolment

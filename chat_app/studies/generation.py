@@ -90,13 +90,13 @@ def updated_items(study: StudyFile, items: Sequence[ItemRecord]) -> list[ItemRec
     ]
 
 
-def extended_items(study: StudyFile, stored: Sequence[ItemRecord], given: Sequence[ItemRecord]) -> list[ItemRecord]:
+def extended_items(study: StudyFile, stored: Sequence[ItemRecord], new_items: Sequence[ItemRecord]) -> list[ItemRecord]:
     """Return the stored items, followed by the new ones of a file of questions.
 
     Raises StudyFileError if the study has sources whose answers come with the items (see StudyFile.sources).
     """
     known = {item.id for item in stored}
-    new = [item for item in given if item.id not in known]
+    new = [item for item in new_items if item.id not in known]
     if new and study.sources:
         raise StudyFileError(
             f"Study {study.id} has sources whose answers come with its items ({', '.join(study.sources)}), and a file "

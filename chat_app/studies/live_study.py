@@ -119,7 +119,7 @@ async def _store(services: Services, study: StudyFile) -> StudyFile:
 
 
 def _same_but_order(one: StudyFile, other: StudyFile) -> bool:
-    """Whether two files differ at most in the order of their arms, which does not change a study."""
+    """Return whether two files differ at most in the order of their arms, which does not change a study."""
     arms = tuple(sorted(one.arms, key=lambda arm: arm.name))
     return one.model_copy(update={"arms": arms}) == other.model_copy(
         update={"arms": tuple(sorted(other.arms, key=lambda arm: arm.name))}

@@ -123,7 +123,7 @@ class StudyFile(_Section):
         return (*self.sources, *(arm.name for arm in self.arms))
 
     def condition(self, name: str | None) -> Condition | None:
-        """The condition called `name`, or None."""
+        """Return the condition called `name`, or None."""
         return next((condition for condition in self.conditions if condition.name == name), None)
 
 

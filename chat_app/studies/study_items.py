@@ -155,7 +155,7 @@ def item_id(study: StudyFile, message: str) -> str:
 
 
 def is_human(source: str) -> bool:
-    """Whether a source's answers were written by people, by its name."""
+    """Return whether a source's answers were written by people, by its name."""
     return source == HUMAN or source.startswith((f"{HUMAN}-", f"{HUMAN}_"))
 
 

@@ -215,9 +215,9 @@ class ClosingAnswer:
     """Why it is refused."""
 
 
-def check_closing_answer(given: str) -> ClosingAnswer:
+def check_closing_answer(answer: str) -> ClosingAnswer:
     """Check the answer to the open question. Blocks: the crisis check of a long text takes its time."""
-    text = clean_unicode(given).replace("\r\n", "\n").replace("\r", "\n").strip()
+    text = clean_unicode(answer).replace("\r\n", "\n").replace("\r", "\n").strip()
     verdict = crisis_check.check(text)
     if verdict.crisis:
         return ClosingAnswer(None, crisis=verdict.language or "en")

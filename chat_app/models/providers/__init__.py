@@ -17,7 +17,7 @@ PROVIDERS = {provider.name: provider for provider in _FOUND}
 
 
 def is_installed(name: str) -> bool:
-    """Whether the modules of a provider are installed. Imports none of them."""
+    """Return whether the modules of a provider are installed. Imports none of them."""
     provider = PROVIDERS[name]
     return all(importlib.util.find_spec(module) is not None for module in (provider.module, *provider.extra_modules))
 

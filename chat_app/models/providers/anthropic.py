@@ -12,7 +12,7 @@ URL = "https://api.anthropic.com"
 
 
 def chat_model(call: Call) -> "BaseChatModel":
-    """The LangChain chat model for one call."""
+    """Return the LangChain chat model for one call."""
     from anthropic import AsyncAnthropic
     from langchain_anthropic import ChatAnthropic
     from pydantic import SecretStr

@@ -1,4 +1,4 @@
-"""Repeats what it is told: for developers and tests."""
+"""A model that repeats the message, for developers and tests."""
 
 from typing import TYPE_CHECKING
 
@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 def chat_model(call: Call) -> "BaseChatModel":
-    """The LangChain chat model for one call."""
+    """Return the LangChain chat model for one call."""
     from heard.chat_app.models.echo_chat import EchoChat
 
     return EchoChat(max_tokens=call.max_tokens)

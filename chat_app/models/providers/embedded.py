@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 def chat_model(call: Call) -> "BaseChatModel":
-    """The LangChain chat model for one call."""
+    """Return the LangChain chat model for one call."""
     from heard.chat_app.models.local_chat import EmbeddedChat
 
     assert call.engine is not None

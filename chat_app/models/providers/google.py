@@ -11,7 +11,7 @@ URL = "https://generativelanguage.googleapis.com"
 
 
 def chat_model(call: Call) -> "BaseChatModel":
-    """The LangChain chat model for one call."""
+    """Return the LangChain chat model for one call."""
     from google import genai
     from google.genai.types import HttpOptions
     from langchain_google_genai import ChatGoogleGenerativeAI

@@ -11,7 +11,7 @@ URL = "http://127.0.0.1:11434"
 
 
 def chat_model(call: Call) -> "BaseChatModel":
-    """The LangChain chat model for one call."""
+    """Return the LangChain chat model for one call."""
     import httpx
     from langchain_ollama import ChatOllama
 

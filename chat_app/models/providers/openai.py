@@ -11,7 +11,7 @@ URL = "https://api.openai.com/v1"
 
 
 def chat_model(call: Call) -> "BaseChatModel":
-    """The LangChain chat model for one call."""
+    """Return the LangChain chat model for one call."""
     from langchain_openai import ChatOpenAI
     from pydantic import SecretStr
 
