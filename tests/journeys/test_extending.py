@@ -61,7 +61,7 @@ COLUMN = [
     # The record.
     (
         "db/study_records.py",
-        '"""Of the click; the same one again changes nothing."""\n    voted_at: datetime\n',
+        "    voted_at: datetime\n",
         "    sure: int | None = None\n",
     ),
     # The request: what a page sends, and what becomes of it.
