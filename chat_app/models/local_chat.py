@@ -14,6 +14,7 @@ from langchain_core.outputs import ChatGenerationChunk, ChatResult
 from pydantic import ConfigDict
 
 from heard.chat_app.models.llama_engine import Done, Engine
+from heard.chat_app.models.provider import Call
 from heard.chat_app.models.records import Delta
 from heard.chat_app.models.waiting_queue import Ticket
 
@@ -100,6 +101,18 @@ class EmbeddedChat(BaseChatModel):
     ) -> ChatResult:
         """Generate without streaming, for scripts without an event loop."""
         return asyncio.run(self._agenerate(messages, stop, None, **kwargs))
+
+
+def chat_on(engine: LocalModel, call: Call) -> EmbeddedChat:
+    """Return the chat model for one call to a model that runs on `engine`."""
+    return EmbeddedChat(
+        engine=engine,
+        max_tokens=call.max_tokens,
+        temperature=call.spec.temperature,
+        sampling=call.spec.sampling,
+        seed=call.spec.seed,
+        ticket=call.ticket,
+    )
 
 
 def _text_chunk(text: str) -> ChatGenerationChunk:

@@ -1,6 +1,7 @@
 """Routes for programs: a JSON body of bounded size comes in, JSON that no cache keeps goes out, and what is refused is
 refused in a sentence of ours."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Coroutine, Mapping
 from typing import Any, ClassVar
 
@@ -20,7 +21,7 @@ NOT_CACHED = {"Cache-Control": "no-store"}
 _NOT_JSON = {"type": "json_invalid", "loc": ("body",)}
 
 
-class JsonRoute(APIRoute):
+class JsonRoute(APIRoute, ABC):
     """A route whose body is read by FastAPI, but checked before that and refused without its help.
 
     Who calls, the type and the size are checked before anything is parsed, as FastAPI's dependencies are not. And its
@@ -33,9 +34,9 @@ class JsonRoute(APIRoute):
     def check_caller(self, request: Request) -> None:
         """Raise RefusedCall for a caller whose body shall not even be read."""
 
+    @abstractmethod
     def refusal(self, fault: Mapping[str, Any]) -> RefusedCall:
         """Why a body is refused. fault: pydantic's own account of it, with "type", "loc", "ctx" and "input"."""
-        raise NotImplementedError
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         """FastAPI's handler between the checks and the refusals."""

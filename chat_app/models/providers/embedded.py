@@ -11,17 +11,10 @@ if TYPE_CHECKING:
 
 def chat_model(call: Call) -> "BaseChatModel":
     """Return the LangChain chat model for one call."""
-    from heard.chat_app.models.local_chat import EmbeddedChat
+    from heard.chat_app.models.local_chat import chat_on
 
     assert call.engine is not None
-    return EmbeddedChat(
-        engine=call.engine,
-        max_tokens=call.max_tokens,
-        temperature=call.spec.temperature,
-        sampling=call.spec.sampling,
-        seed=call.spec.seed,
-        ticket=call.ticket,
-    )
+    return chat_on(call.engine, call)
 
 
 PROVIDER = Provider(
