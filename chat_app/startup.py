@@ -11,6 +11,7 @@ from heard.chat_app.models.client import Models, load_models
 from heard.chat_app.models.downloads import Weights, check_weights
 from heard.chat_app.models.local_chat import Engine
 from heard.chat_app.page.prompt_watch import record_arm_prompts
+from heard.chat_app.safety.reply_guard import ReplyGuard
 from heard.chat_app.studies.live_study import configured_study
 from heard.chat_app.studies.study_file import StudyFile
 from heard.db.engine import create_engine, upgrade
@@ -100,7 +101,8 @@ async def open_services(
     )
     store = Store(database)
     studies = StudyStore(database)
-    services = Services(settings, store, models, scorer, library, engine, studies, reader=reader)
+    guard = ReplyGuard.load(lambda: scorer.encoder, scorer.misreads)
+    services = Services(settings, store, models, scorer, library, engine, studies, reader=reader, guard=guard)
     loop, summary_tasks = asyncio.get_running_loop(), services.summary_tasks
 
     def end_summaries(conversations: set[str]) -> None:

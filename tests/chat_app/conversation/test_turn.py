@@ -256,7 +256,7 @@ async def test_a_rewrite_that_breaks_leaves_the_first_draft_standing(world: Worl
     assert world.outcome(request) == "answered"
 
 
-@serves(stall("That sounds"))
+@serves(stall("That sounds hard. I am"))
 async def test_stop_keeps_what_had_arrived(world: World) -> None:
     request = world.request()
     async with aclosing(run_turn(request, world.services)) as events:
@@ -265,12 +265,12 @@ async def test_stop_keeps_what_had_arrived(world: World) -> None:
                 break
     assert world.outcome(request) == "stopped"
     ((text, status, kept),) = world.rows("SELECT text, status, kept FROM draft")
-    assert (text.strip(), status, kept) == ("That sounds", "stopped", 1)
+    assert (text.strip(), status, kept) == ("That sounds hard.", "stopped", 1)
     assert world.rows("SELECT count(*) FROM score") == [(0,)]
     world.server.wait_for_disconnect()
 
 
-@serves(stall("That sounds"))
+@serves(stall("That sounds hard. I am"))
 async def test_cancelling_the_task_stores_the_same(world: World) -> None:
     request = world.request()
     arrived = asyncio.Event()
@@ -289,7 +289,7 @@ async def test_cancelling_the_task_stores_the_same(world: World) -> None:
     assert world.outcome(request) == "stopped"
 
 
-@serves(reply(COLD), stall("I am"))
+@serves(reply(COLD), stall("I am here. I"))
 async def test_stop_during_a_rewrite_keeps_the_whole_draft(world: World) -> None:
     request = world.request(auto_improve=True, threshold=3.0)
     async with aclosing(run_turn(request, world.services)) as events:
