@@ -16,6 +16,7 @@ from heard.chat_app.conversation.answer_request import AnswerRequest
 from heard.chat_app.conversation.context_window import fit_prompt
 from heard.chat_app.conversation.drafts import Drafts
 from heard.chat_app.conversation.events import DraftComplete, DraftStarted, FellBack, Scored, Token, TurnEvent
+from heard.chat_app.conversation.examples import examples_for
 from heard.chat_app.conversation.hidden_call import ask_hidden
 from heard.chat_app.conversation.hidden_steps import run_steps
 from heard.chat_app.conversation.rewriting import (
@@ -75,7 +76,7 @@ async def _write_draft(
                 async with aclosing(run_steps(services, attempt, drafts)) as waits:
                     async for wait in waits:
                         yield wait
-            build = partial(_build_prompt, attempt, guidance, drafts)
+            build = partial(_build_prompt, services, attempt, guidance, drafts)
             fitted = await fit_prompt(services.models, attempt.model, build)
             drafts.begin(attempt.model, fitted.prompt, number, aim)
             fitted.check()
@@ -96,7 +97,9 @@ async def _write_draft(
         yield FellBack()
 
 
-def _build_prompt(request: AnswerRequest, guidance: Guidance | None, drafts: Drafts, count: TokenCounter) -> Prompt:
+def _build_prompt(
+    services: Services, request: AnswerRequest, guidance: Guidance | None, drafts: Drafts, count: TokenCounter
+) -> Prompt:
     return build_prompt(
         request.persona,
         for_reply(request.strategy, drafts.variables or {}),
@@ -104,6 +107,7 @@ def _build_prompt(request: AnswerRequest, guidance: Guidance | None, drafts: Dra
         request.text,
         guidance=guidance.text if guidance else None,
         summary=request.summary,
+        examples=examples_for(services.examples, services.library.examples, request),
         context_tokens=request.model.context_tokens,
         count=count,
     )
