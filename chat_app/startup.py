@@ -6,6 +6,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from heard.chat_app.common.settings import Settings, SettingsError
+from heard.chat_app.conversation.examples import ExamplePicker
 from heard.chat_app.conversation.services import Services
 from heard.chat_app.models.client import Models, load_models
 from heard.chat_app.models.downloads import Weights, check_weights
@@ -25,6 +26,7 @@ from heard.scorer.emotion import EmotionFile, EmotionReader
 from heard.scorer.encoder import Encoder
 from heard.scorer.hub import encoder_of
 from heard.scorer.score import Scorer, head_folder
+from heard.scorer.text_index import embedded_vectors
 
 SCORER_THREADS = 2
 """Threads of one scoring run. A person waits for it: two threads take two thirds of one's time."""
@@ -102,7 +104,10 @@ async def open_services(
     store = Store(database)
     studies = StudyStore(database)
     guard = ReplyGuard.load(lambda: scorer.encoder, scorer.misreads)
-    services = Services(settings, store, models, scorer, library, engine, studies, reader=reader, guard=guard)
+    picker = ExamplePicker(lambda: embedded_vectors(embedded, scorer.vectors), settings.cache_dir)
+    services = Services(
+        settings, store, models, scorer, library, engine, studies, reader=reader, guard=guard, examples=picker
+    )
     loop, summary_tasks = asyncio.get_running_loop(), services.summary_tasks
 
     def end_summaries(conversations: set[str]) -> None:
