@@ -75,6 +75,11 @@ class Scorer:
         self.encoder = encoder
         self._vectors = vectors
 
+    @property
+    def vectors(self) -> Vectors | None:
+        """Its sentence vectors; None of a head that needs none."""
+        return self._vectors
+
     @classmethod
     def load(cls, head: Path, encoder: Path, *, threads: int = 1) -> "Scorer":
         """Open the head and the encoder in these folders; both are checked by sha256.
