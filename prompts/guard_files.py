@@ -35,6 +35,8 @@ class KindText:
     """A sentence for the prompt of the rewrite."""
     fixed: Sentences
     """What stands in the reply's place when the rewrites were caught too. Each fits any mood of the message."""
+    head_unless: Patterns = ()
+    """Patterns of a sentence that the trained head is not believed about: "I am an AI" claims no life of its own."""
     personas: Mapping[NonEmpty, Sentences] = field(default_factory=dict)
     """The same for a persona with a voice of its own, by its id."""
 

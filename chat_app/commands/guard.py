@@ -12,10 +12,11 @@ from heard.chat_app.commands.progress import Progress
 from heard.chat_app.commands.score import CommandError, EncoderOption, encoder_folder, training_imports
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from heard.chat_app.safety.guard_measure import Reading
     from heard.chat_app.safety.reply_guard import ReplyGuard
+    from heard.scorer.guard_lines import GuardLine
     from heard.scorer.training.train_guard import GoodReply
 
 app = typer.Typer()
@@ -74,7 +75,8 @@ def train_guard(
 ) -> None:
     """Train the head of the guard, which reads replies after the rules, and measure it over folds.
 
-    It learns from labelled lines, and from the example exchanges of the personas as replies that may be shown.
+    It learns from labelled lines, and, as replies that may be shown, from the example exchanges of the personas and the
+    guard's own fixed sentences.
     """
     if out.exists() and not out.is_dir():
         raise CommandError(f"{out} is a file. Give a folder with --out.")
@@ -87,7 +89,7 @@ def train_guard(
         lines = read_lines(data or LINES)
         title = "The default head of heard's guard" if data is None else f"A head trained on {data.name}"
         with Progress() as on_progress:
-            figures = train(lines, _good_replies(), encoder_folder(encoder), out, title, on_progress)
+            figures = train(lines, _good_replies(lines), encoder_folder(encoder), out, title, on_progress)
     if card is not None:
         from heard.scorer.tables import write_between_marks
 
@@ -105,8 +107,8 @@ def _open_guard() -> "ReplyGuard":
     return ReplyGuard.load(lambda: Encoder.load(folder, file.layers, sha256=file.encoder_sha256), scorer.misreads)
 
 
-def _sentences(reply: str) -> list[str]:
-    """As they arrive in a chat."""
+def sentences_of(reply: str) -> list[str]:
+    """The sentences of a reply as they arrive in a chat, each with the white space before it."""
     from heard.chat_app.conversation.sentences import SentenceSplitter
 
     splitter = SentenceSplitter()
@@ -120,13 +122,14 @@ def _caught(
     from heard.chat_app.safety.reply_guard import GuardContext
 
     context, before, found = GuardContext(message, earlier), "", []
-    for sentence in _sentences(reply):
+    for sentence in sentences_of(reply):
         found += [(one.kind, one.by, sentence.strip()) for one in opened.explain(context, sentence, before)]
         before += sentence
     return found
 
 
-def _reading(opened: "ReplyGuard", message: str, reply: str, earlier: tuple[str, ...] = ()) -> "Reading":
+def reading_of(opened: "ReplyGuard", message: str, reply: str, earlier: tuple[str, ...] = ()) -> "Reading":
+    """What the rules and the head of a guard say of a whole reply; `earlier` are the person's messages before."""
     from heard.chat_app.safety.guard_measure import Reading
 
     found = _caught(opened, message, reply, earlier)
@@ -136,7 +139,7 @@ def _reading(opened: "ReplyGuard", message: str, reply: str, earlier: tuple[str,
     )
 
 
-def _exchanges() -> list[tuple[tuple[str, ...], str]]:
+def example_replies() -> list[tuple[tuple[str, ...], str]]:
     """(the person's messages, the newest last; the reply) of every example exchange that comes with heard."""
     from heard.prompts.library import PromptLibrary
 
@@ -150,10 +153,17 @@ def _exchanges() -> list[tuple[tuple[str, ...], str]]:
     return found
 
 
-def _good_replies() -> "list[GoodReply]":
+def _good_replies(lines: "Sequence[GuardLine]") -> "list[GoodReply]":
+    """The example exchanges, then the guard's own fixed sentences in answer to the messages of the lines."""
+    from heard.prompts.guard_files import KINDS, load_guard
     from heard.scorer.training.train_guard import GoodReply
 
-    return [GoodReply(said[-1], tuple(_sentences(reply))) for said, reply in _exchanges()]
+    found = [GoodReply(said[-1], tuple(sentences_of(reply))) for said, reply in example_replies()]
+    texts = load_guard().kinds
+    fixed = [one for kind in KINDS for some in (texts[kind].fixed, *texts[kind].personas.values()) for one in some]
+    messages = [line.message for line in lines if line.caught]
+    found += [GoodReply(message, tuple(sentences_of(fixed[at % len(fixed)]))) for at, message in enumerate(messages)]
+    return found
 
 
 def _measured(path: Path, folds: bool) -> str:
@@ -163,15 +173,15 @@ def _measured(path: Path, folds: bool) -> str:
     from heard.scorer.guard_head import HEAD_KINDS
     from heard.scorer.guard_lines import read_lines
 
-    lines, exchanges, opened = read_lines(path), _exchanges(), _open_guard()
-    readings = [_reading(opened, line.message, line.reply) for line in lines]
-    good = [_reading(opened, said[-1], reply, said[:-1]) for said, reply in exchanges]
+    lines, exchanges, opened = read_lines(path), example_replies(), _open_guard()
+    readings = [reading_of(opened, line.message, line.reply) for line in lines]
+    good = [reading_of(opened, said[-1], reply, said[:-1]) for said, reply in exchanges]
     if folds:
         with training_imports():
             from heard.scorer.training.train_guard import held_out_margins
 
             with Progress() as on_progress:
-                held_out = held_out_margins(lines, _good_replies(), encoder_folder(""), on_progress)
+                held_out = held_out_margins(lines, _good_replies(lines), encoder_folder(""), on_progress)
 
         def kinds(margins: "Iterable[float]") -> frozenset[str]:
             return frozenset(kind for kind, margin in zip(HEAD_KINDS, margins, strict=True) if margin >= 0)
@@ -180,5 +190,5 @@ def _measured(path: Path, folds: bool) -> str:
             replace(one, head=kinds(margins), left_out=kinds(left_out) if line.kind in HEAD_KINDS else None)
             for line, one, margins, left_out in zip(lines, readings, held_out.lines, held_out.left_out, strict=True)
         ]
-        good = [replace(one, head=kinds(margins)) for one, margins in zip(good, held_out.good, strict=True)]
+        good = [replace(one, head=kinds(margins)) for one, margins in zip(good, held_out.good, strict=False)]
     return report(lines, readings, good)

@@ -102,13 +102,16 @@ class GuardRules:
         tokenise = Tokenise(dict(guard.rewrites))
         self._rules = list(guard.rules.values())
         self._topics = list(guard.topics)
-        self._reply, self._unless, self._said = (_Patterns(guard, tokenise) for _ in range(3))
+        self._kinds = list(guard.kinds)
+        self._reply, self._unless, self._said, self._excuses = (_Patterns(guard, tokenise) for _ in range(4))
         for label, rule in enumerate(self._rules):
             self._reply.add(label, rule.reply, rule.safe)
             self._unless.add(label, rule.unless)
         for label, topic in enumerate(guard.topics.values()):
             self._said.add(label, topic.patterns, topic.safe)
-        every = (self._reply, self._unless, self._said)
+        for label, text in enumerate(guard.kinds.values()):
+            self._excuses.add(label, text.head_unless)
+        every = (self._reply, self._unless, self._said, self._excuses)
         for patterns in every:
             patterns.compile()
         self._normaliser = Normaliser(
@@ -135,6 +138,10 @@ class GuardRules:
             if self._met(rule, messages) or (self._in_doubt(rule, messages) and misread()):
                 return GuardMatch(rule, caught[label])
         return None
+
+    def excuses(self, sentence: str) -> frozenset[str]:
+        """The kinds of which the head is not believed about this sentence."""
+        return frozenset(self._kinds[label] for label in self._excuses.owners(self._tokens(sentence[:LONGEST])))
 
     def names_itself(self, sentence: str, persona_name: str) -> bool:
         """Whether a sentence gives its speaker a name that is neither the persona's nor one of the file's."""

@@ -147,4 +147,4 @@ def wilson(part: int, whole: int) -> str:
     share = part / whole
     middle = (share + z * z / (2 * whole)) / (1 + z * z / whole)
     half = z / (1 + z * z / whole) * sqrt(share * (1 - share) / whole + z * z / (4 * whole * whole))
-    return f"{100 * share:.1f}% ({100 * (middle - half):.1f} to {100 * (middle + half):.1f}, n={whole})"
+    return f"{100 * share:.1f}% ({100 * max(0.0, middle - half):.1f} to {100 * (middle + half):.1f}, n={whole})"

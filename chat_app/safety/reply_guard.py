@@ -107,9 +107,9 @@ class ReplyGuard:
             yield self._caught("language", "language")
         if self._head is not None:
             margins = self._head.margins(messages[-1], sentence)
-            kind = max(margins, key=lambda name: margins[name])
-            if margins[kind] >= 0:
-                yield self._caught(kind, "head")
+            found = [kind for kind, margin in margins.items() if margin >= 0]
+            if found and (believed := set(found) - self._rules.excuses(sentence)):
+                yield self._caught(max(believed, key=lambda kind: margins[kind]), "head")
 
     def fixed_sentence(self, kind: str, context: GuardContext, persona_id: str) -> str:
         """What stands in the reply's place when each rewrite was caught too: one of the kind's, by the message.
