@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass, field, is_dataclass, replace
+from dataclasses import asdict, dataclass, is_dataclass, replace
 from enum import StrEnum
 from typing import Any, TypeVar
 
@@ -64,7 +64,7 @@ class Plan:
     personas: tuple[Persona, ...]
     strategies: tuple[Strategy, ...]
     policies: tuple[Policy, ...]
-    examples: Mapping[str, tuple[Example, ...]] = field(default_factory=dict)
+    examples: Mapping[str, tuple[Example, ...]]
     """The files of examples, by name."""
 
     def answers_of_model(self, model: ModelSpec) -> Iterator[PlannedAnswer]:
