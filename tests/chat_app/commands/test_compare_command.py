@@ -77,9 +77,8 @@ def test_examples_are_tried_against_none_in_one_run(folder: Path) -> None:
     assert names == {"quiet": 3, "quiet without examples": 3, "study": 3}
     assert (lengths[1], lengths[2]) == (3, 3), "study has none, and quiet without them a system text and the question"
     assert sum(number for length, number in lengths.items() if length >= 4) == 3
-    assert (
-        "| quiet | 3 |" in (folder / "out" / "summary.md").read_text(encoding="utf-8").split("Examples against none")[1]
-    )
+    summary = (folder / "out" / "summary.md").read_text(encoding="utf-8")
+    assert "| quiet / plain | 3 |" in summary.split("Examples against none")[1]
     parts = {row["part"] for row in rows(folder / "out" / "summary.csv")}
     assert "against no examples" in parts
     assert "nothing to hold against" not in done.stdout
@@ -94,7 +93,7 @@ def test_examples_can_be_off_and_edited_ones_are_another_comparison(folder: Path
     assert compare(folder, "--personas", "quiet", out="second").status == 0
     path = folder / "mine" / "examples" / "quiet.yaml"
     path.write_text(path.read_text(encoding="utf-8").replace("You did it!", "You made it!"), encoding="utf-8")
-    assert "its examples are" in compare(folder, "--personas", "quiet", out="second").sentence
+    assert "quiet of its examples has changed since" in compare(folder, "--personas", "quiet", out="second").sentence
     assert compare(folder, "--examples", "bth").sentence == '--examples has no value "bth". Did you mean both?'
 
 
