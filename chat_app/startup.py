@@ -12,6 +12,7 @@ from heard.chat_app.models.client import Models, load_models
 from heard.chat_app.models.downloads import Weights, check_weights
 from heard.chat_app.models.local_chat import Engine
 from heard.chat_app.page.prompt_watch import record_arm_prompts
+from heard.chat_app.safety.reply_guard import ReplyGuard
 from heard.chat_app.studies.live_study import configured_study
 from heard.chat_app.studies.study_file import StudyFile
 from heard.db.engine import create_engine, upgrade
@@ -102,8 +103,11 @@ async def open_services(
     )
     store = Store(database)
     studies = StudyStore(database)
+    guard = ReplyGuard.load(lambda: scorer.encoder, scorer.misreads)
     picker = ExamplePicker(lambda: embedded_vectors(embedded, scorer.vectors), settings.cache_dir)
-    services = Services(settings, store, models, scorer, library, engine, studies, reader=reader, examples=picker)
+    services = Services(
+        settings, store, models, scorer, library, engine, studies, reader=reader, guard=guard, examples=picker
+    )
     loop, summary_tasks = asyncio.get_running_loop(), services.summary_tasks
 
     def end_summaries(conversations: set[str]) -> None:

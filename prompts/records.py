@@ -65,6 +65,8 @@ class Persona:
     starters: tuple[Starter, ...]
     greeting: str = ""
     """Shown where a chat opens; no model reads it."""
+    trim: bool = True
+    """Whether a reply ends where debris begins, and with its last whole sentence."""
     examples: int = 0
     """Most examples that go before a message, 0..4."""
     examples_of: str = ""
