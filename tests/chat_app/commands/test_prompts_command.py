@@ -6,12 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from heard.chat_app.common.settings import load_settings
-from heard.chat_app.conversation.examples import ExamplePicker
-from heard.chat_app.models.downloads import Weights
 from heard.prompts.build import build_prompt
 from heard.prompts.library import BUILT_IN, PromptLibrary
-from heard.scorer.text_index import embedded_vectors
 from tests.commands import heard
 
 SHA = re.compile(r"sha256 ([0-9a-f]{64})(.*)")
@@ -70,23 +66,6 @@ def test_show_prints_what_is_sent_and_its_sha256() -> None:
     assert found == [(prompt.sha256, "")]
     for message in prompt.messages:
         assert f"--- {message.role}\n{message.content}\n" in done.stdout
-
-
-def test_show_prints_the_examples_that_a_first_message_gets(weights: Weights) -> None:
-    done = heard("prompts", "show", "quiet", "--message", "got the job!!!")
-    library, cache = PromptLibrary.load(), load_settings().cache_dir
-    picker = ExamplePicker(lambda: embedded_vectors(weights.encoder), cache)
-    shown = picker.pick("quiet", library.examples["quiet"], "got the job!!!", 3)
-    assert len(shown) == 3
-    pairs = [pair for example in shown for pair in example.exchanges]
-    prompt = build_prompt(library.personas["quiet"], library.strategies["plain"], [], "got the job!!!", examples=shown)
-    assert SHA.findall(done.stdout) == [(prompt.sha256, "")]
-    assert f"--- {len(pairs)} exchanges before the message are examples, at most" in done.stdout
-    for said, reply in pairs:
-        assert f"--- user\n{said}\n--- assistant\n{reply}\n" in done.stdout
-    study = heard("prompts", "show", "study", "--message", "got the job!!!").stdout
-    assert "examples" not in study
-    assert "--- assistant" not in study
 
 
 def test_show_prints_every_step_with_its_variables_in_their_place() -> None:

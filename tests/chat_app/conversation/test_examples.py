@@ -20,6 +20,7 @@ from heard.chat_app.studies.generation import pending_answers
 from heard.chat_app.studies.study_answers import shared_history, write_answer
 from heard.chat_app.studies.study_file import Arm, StudyFile, definition_of
 from heard.db.study_records import AnswerStatus
+from heard.prompts.build import build_prompt
 from heard.prompts.example_files import Example, ExampleTurn
 from heard.prompts.library import PromptLibrary
 from heard.scorer.errors import ScorerError
@@ -27,6 +28,7 @@ from heard.scorer.text_index import embedded_vectors
 from heard.scorer.vectors import Vectors
 from tests.chat_app.conversation.test_turn import QUESTION, WARM, World, serves, world
 from tests.chat_app.models.asking import message_to
+from tests.commands import heard
 from tests.servers import reply
 
 __all__ = ["world"]
@@ -218,6 +220,21 @@ async def test_the_loop_goes_on_while_they_are_picked(weights: Weights, tmp_path
     await ticks(picking.done)
     assert len(await picking) == 3
     assert turns > 10
+
+
+def test_the_command_shows_those_that_a_first_message_gets(picker: ExamplePicker) -> None:
+    text = "got the job!!!"
+    shown = picker.pick("quiet", LIBRARY.examples["quiet"], text, 3)
+    prompt = build_prompt(LIBRARY.personas["quiet"], LIBRARY.strategies["plain"], [], text, examples=shown)
+    assert prompt.examples >= 3
+    printed = heard("prompts", "show", "quiet", "--message", text).stdout
+    assert f"--- {prompt.examples} exchanges before the message are examples, at most" in printed
+    assert f"sha256 {prompt.sha256}\n" in printed
+    for said, answered in (pair for example in shown for pair in example.exchanges):
+        assert f"--- user\n{said}\n--- assistant\n{answered}\n" in printed
+    study = heard("prompts", "show", "study", "--message", text).stdout
+    assert "examples" not in study
+    assert "--- assistant" not in study
 
 
 async def test_one_turn_with_the_embedded_model(tmp_path: Path, weights: Weights) -> None:
