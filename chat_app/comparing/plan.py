@@ -69,9 +69,9 @@ class Plan:
 
         Two runs with the same identity may share a journal.
         """
-        parts: dict[str, Any] = {"command": self.command, "questions": _digest([q.text for q in self.questions])}
+        parts: dict[str, Any] = {"command": self.command, "questions": content_digest([q.text for q in self.questions])}
         for what in ("models", "personas", "strategies", "policies"):
-            parts[what] = {one.id: _digest(one) for one in getattr(self, what)}
+            parts[what] = {one.id: content_digest(one) for one in getattr(self, what)}
         return parts
 
 
@@ -88,11 +88,12 @@ def resolve_names(what: str, names: str, available: Mapping[str, Named]) -> tupl
     return tuple(available[name] for name in requested)
 
 
+def content_digest(value: Any) -> str:
+    """Return the sha256 of a record, or of JSON values."""
+    plain = asdict(value) if is_dataclass(value) and not isinstance(value, type) else value
+    return hashlib.sha256(json.dumps(plain, sort_keys=True, default=str).encode()).hexdigest()
+
+
 def default_persona(services: Services) -> str:
     """Return the name of the persona that a new visitor gets."""
     return next(iter(services.library.personas))
-
-
-def _digest(value: Any) -> str:
-    plain = asdict(value) if is_dataclass(value) and not isinstance(value, type) else value
-    return hashlib.sha256(json.dumps(plain, sort_keys=True, default=str).encode()).hexdigest()
