@@ -10,7 +10,7 @@ from pydantic import Field, StrictStr, TypeAdapter, ValidationError, with_config
 from pydantic.dataclasses import dataclass
 
 from heard.chat_app.common.text import clean_unicode
-from heard.chat_app.comparing.journal_file import HEAD, JournalFile
+from heard.chat_app.comparing.journal_file import HEAD, JournalError, JournalFile
 from heard.chat_app.conversation.drafts import draft_from_json, draft_to_json
 from heard.chat_app.voice.messages import Conversation
 from heard.chat_app.voice.records import Shown, VoiceError, VoiceReply, VoiceRun
@@ -52,13 +52,15 @@ class VoiceJournal:
             path,
             identity,
             line_key="id",
-            lock=path.with_name(path.name + ".lock"),
+            lock=Path(f"{path}.lock"),
             place=path,
             holds="evaluation",
             other="another file",
         )
 
     def __enter__(self) -> "VoiceJournal":
+        if self._path.is_dir():
+            raise JournalError(f"{self._path} is a folder. Give a file with --out.")
         self._file.__enter__()
         try:
             for number, values in enumerate(self._file.lines(), 2):

@@ -1,10 +1,12 @@
 """The patterns that judge replies without the guard."""
 
+import re
 from pathlib import Path
 
 import pytest
 
 from heard.chat_app.voice.faults import FaultKind, fault_kinds, faults_of, is_finished, repeats
+from heard.chat_app.voice.sheets import NEWS, RUBRIC
 from heard.prompts.files import PromptFileError, read_record
 
 
@@ -74,7 +76,14 @@ def test_a_condolence_is_none_where_somebody_has_died() -> None:
 
 @pytest.mark.parametrize(
     ("reply", "whole"),
-    [("Yes.", True), ("He said “no.”", True), ("Oh no! 💔", True), ("and then", False), ("Well, 😀", False), ("", False)],
+    [
+        ("Yes.", True),
+        ("He said “no.”", True),
+        ("Oh no! 💔", True),
+        ("and then", False),
+        ("Well, 😀", False),
+        ("", False),
+    ],
 )
 def test_the_last_sentence_is_whole_or_not(reply: str, whole: bool) -> None:
     assert is_finished(reply) == whole
@@ -94,6 +103,12 @@ def test_every_kind_of_the_file_is_tried_here() -> None:
     assert {kind.name for kind in fault_kinds()} == {
         "human", "life", "contact", "love", "medical", "insult", "debris", "condolence"
     }  # fmt: skip
+
+
+def test_the_rubric_explains_every_question_of_a_sheet() -> None:
+    page = (Path(__file__).parents[3] / "docs" / "voice-rubric.md").read_text(encoding="utf-8")
+    assert tuple(re.findall(r"^## (\w+):", page, re.MULTILINE)) == RUBRIC
+    assert all(name in page for name in NEWS)
 
 
 def test_a_pattern_that_is_none_is_refused(tmp_path: Path) -> None:
