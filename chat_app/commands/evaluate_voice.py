@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from heard.chat_app.common.settings import Settings
     from heard.chat_app.comparing.tables import ReportTable
     from heard.chat_app.conversation.services import Services
-    from heard.chat_app.voice.figures import VoiceFigures
     from heard.chat_app.voice.messages import Conversation
     from heard.chat_app.voice.records import VoiceRun
-    from heard.chat_app.voice.runner import VoiceReport
+    from heard.chat_app.voice.voice_figures import VoiceFigures
+    from heard.chat_app.voice.voice_runner import VoiceReport
     from heard.prompts.records import Persona
 
 app = typer.Typer(context_settings={"help_option_names": ["-h", "--help"]})
@@ -158,9 +158,9 @@ def marks(
 def _run(
     conversations: "tuple[Conversation, ...]", names: tuple[str, str, str], out: Path, at_once: int, card: Path | None
 ) -> None:
-    from heard.chat_app.voice.plan import plan_run
     from heard.chat_app.voice.reply_files import VoiceJournal
-    from heard.chat_app.voice.runner import run_plan
+    from heard.chat_app.voice.voice_plan import plan_run
+    from heard.chat_app.voice.voice_runner import run_plan
 
     async def work(services: "Services") -> "tuple[list[VoiceFigures], VoiceReport]":
         plan = plan_run(services, conversations, *names)
@@ -229,8 +229,8 @@ async def _figures(
 ) -> "list[VoiceFigures]":
     import asyncio
 
-    from heard.chat_app.voice.figures import figures_of
     from heard.chat_app.voice.judging import Judge
+    from heard.chat_app.voice.voice_figures import figures_of
 
     judge = Judge(services.scorer, services.guard, persona)
     of = sum(len(one.names) for one in conversations)
@@ -248,7 +248,7 @@ async def _figures(
 
 
 def _report(figures: "Sequence[VoiceFigures]", card: Path | None) -> None:
-    from heard.chat_app.voice.tables import faulty_lines, voice_tables
+    from heard.chat_app.voice.voice_tables import faulty_lines, voice_tables
 
     _show(voice_tables(figures), card)
     for line in (line for one in figures for line in faulty_lines(one)):

@@ -17,6 +17,7 @@ from tests.chat_app.voice.saying import CREAM, GLAD, MESSAGES, NAN, PLAIN, SORRY
 from tests.commands import Done, heard
 from tests.servers import ScriptedServer, refusal, reply
 
+HEARD = "You have told me something that matters. What happened then?"
 COMMAND = [sys.executable, "-c", "from heard.chat_app.cli import main; main()", "evaluate-voice"]
 RUN = ("--model", "one", "--messages", "messages.yaml", "--at-once", "1")
 ALL = {
@@ -82,7 +83,7 @@ def test_failures_are_told_and_end_with_status_2(folder: Path) -> None:
 
 
 def test_kill_9_repeats_no_conversation_that_had_ended(folder: Path) -> None:
-    with served(folder, reply(SORRY, pause=0.05)) as server:
+    with served(folder, reply(HEARD, pause=0.05)) as server:
         running = subprocess.Popen(
             [*COMMAND, *RUN], cwd=folder, env=dict(os.environ), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
         )
@@ -93,7 +94,7 @@ def test_kill_9_repeats_no_conversation_that_had_ended(folder: Path) -> None:
             file.write(b'{"id": "everyday-01", "rep')  # a line that the end has torn
         ended = {line["id"] for line in lines(folder / "voice.jsonl")}
         assert 2 <= len(ended) < 6
-        server.scripts = (reply(SORRY),)
+        server.scripts = (reply(HEARD),)
         done = voice(folder, *RUN)
         assert done.status == 0, done.stderr
         assert f"There before: {len(ended)}." in done.stdout

@@ -36,6 +36,7 @@ def test_hardly_any_of_them_is_taken_for_a_crisis() -> None:
 
 def test_no_message_is_an_example_of_a_prompt() -> None:
     own = {_plain(text) for one in read_conversations() for text in one.turns}
+    assert "" not in own
     files = sorted((ROOT / "prompts" / "examples").glob("*.yaml"))
     starters = [
         starter["message"]
@@ -44,8 +45,8 @@ def test_no_message_is_an_example_of_a_prompt() -> None:
     ]
     assert starters
     examples = [text for path in files for text in _said(yaml.safe_load(path.read_text(encoding="utf-8")))]
-    assert bool(files) == bool(examples)
-    assert [text for text in (*starters, *examples) if len(text.split()) > 1 and _plain(text) in own] == []
+    assert len(examples) > 1000
+    assert [text for text in (*starters, *examples) if _plain(text) in own] == []
 
 
 def _said(values: object) -> list[str]:

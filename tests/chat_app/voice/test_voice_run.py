@@ -3,49 +3,32 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import replace
 from pathlib import Path
 
 from heard.chat_app.common.settings import Settings
+from heard.chat_app.conversation.drafts import FIXED_TEXT
 from heard.chat_app.conversation.services import Services
 from heard.chat_app.models.downloads import Weights
-from heard.chat_app.safety.reply_guard import Caught, GuardContext
 from heard.chat_app.startup import open_services
-from heard.chat_app.voice.figures import VoiceFigures, figures_of
 from heard.chat_app.voice.judging import Judge
 from heard.chat_app.voice.messages import Conversation, read_conversations
-from heard.chat_app.voice.plan import SEED, SEEDS_APART, plan_run
 from heard.chat_app.voice.records import Shown, VoiceRun
 from heard.chat_app.voice.reply_files import VoiceJournal, read_run
-from heard.chat_app.voice.runner import VoiceReport, run_plan
+from heard.chat_app.voice.voice_figures import VoiceFigures, figures_of
+from heard.chat_app.voice.voice_plan import SEED, SEEDS_APART, plan_run
+from heard.chat_app.voice.voice_runner import VoiceReport, run_plan
 from heard.db.records import DraftStatus
 from tests.chat_app.voice.saying import CREAM, GLAD, NAN, PLAIN, SORRY, said, served
 from tests.servers import refusal, reply
 
 MEET = "Sure, that helps. I'd be happy to meet for coffee!"
-FIXED = "I'm an AI, so I can't come along. Tell me about it?"
-
-
-class CoffeeGuard:
-    """Catches invitations to coffee, and nothing else."""
-
-    def read(self, context: GuardContext, sentence: str, before: str = "") -> Caught | None:
-        if "meet for coffee" not in sentence:
-            return None
-        assert before in ("", "Sure, that helps."), "what was let through before it"
-        assert context.persona_name
-        return Caught("contact", "rule", "You are an AI and cannot meet anybody.")
-
-    def fixed_sentence(self, kind: str, context: GuardContext, persona_id: str) -> str:
-        assert (kind, persona_id) == ("contact", "listener")
-        return FIXED
 
 
 @asynccontextmanager
 async def opened(folder: Path, weights: Weights) -> AsyncIterator[Services]:
     settings = Settings(data_dir=folder / "var", models_file=folder / "models.toml", first_token_seconds=5)
     async with open_services(settings, weights, serving=False) as services:
-        yield replace(services, guard=CoffeeGuard())
+        yield services
 
 
 async def through(services: Services, folder: Path, *, at_once: int = 1) -> tuple[VoiceRun, VoiceReport]:
@@ -122,7 +105,9 @@ async def test_after_three_caught_drafts_a_fixed_text_is_told_as_one(tmp_path: P
             run, _ = await through(services, tmp_path)
             found = await figures(services, tmp_path, run)
     assert len(server.requests) == 3
-    assert run.replies["requests-01"].text == FIXED
+    fixed = run.replies["requests-01"].kept
+    assert fixed is not None
+    assert fixed.model == FIXED_TEXT
     assert (found.shown["texts that no model wrote"], found.raw["drafts"]) == ("1", "3")
     assert found.raw["caught by the guard"].endswith("3 of 3)")
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 from heard.chat_app.comparing.tables import ReportTable
 from heard.chat_app.results.display import MISSING
-from heard.chat_app.voice.figures import Rows, VoiceFigures, row_names
+from heard.chat_app.voice.voice_figures import Rows, VoiceFigures, row_names
 from heard.scorer.tables import Line
 
 PARTS: tuple[tuple[str, Callable[[VoiceFigures], Rows]], ...] = (

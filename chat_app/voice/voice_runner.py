@@ -18,9 +18,9 @@ from heard.chat_app.conversation.events import CrisisShown, Failed, Finished, No
 from heard.chat_app.conversation.services import Services
 from heard.chat_app.conversation.turn import run_turn
 from heard.chat_app.voice.messages import Conversation
-from heard.chat_app.voice.plan import VoicePlan
 from heard.chat_app.voice.records import Shown, VoiceReply
 from heard.chat_app.voice.reply_files import VoiceJournal
+from heard.chat_app.voice.voice_plan import VoicePlan
 
 MOST_FAILURES_IN_A_ROW = 5
 """After so many the other messages are left for the next run."""
