@@ -34,19 +34,26 @@ def test_hardly_any_of_them_is_taken_for_a_crisis() -> None:
     assert sum(crisis_check.check(text).crisis for text in turns) <= 3
 
 
-def test_no_message_is_an_example_of_a_prompt() -> None:
-    own = {_plain(text) for one in read_conversations() for text in one.turns}
-    assert "" not in own
-    files = sorted((ROOT / "prompts" / "examples").glob("*.yaml"))
+def test_no_message_is_an_example_of_a_prompt_or_nearly_one() -> None:
+    """What a model was shown an answer to would measure nothing. Nearly one: of three words or more, three of five
+    words of both texts together are in both."""
+    own = [_words(text) for one in read_conversations() for text in one.turns]
+    assert all(own)
     starters = [
         starter["message"]
         for path in sorted((ROOT / "prompts" / "personas").glob("*.yaml"))
         for starter in yaml.safe_load(path.read_text(encoding="utf-8")).get("starters", ())
     ]
-    assert starters
+    files = sorted((ROOT / "prompts" / "examples").glob("*.yaml"))
     examples = [text for path in files for text in _said(yaml.safe_load(path.read_text(encoding="utf-8")))]
+    assert starters
     assert len(examples) > 1000
-    assert [text for text in (*starters, *examples) if _plain(text) in own] == []
+    shown = [(_words(text), text) for text in (*starters, *examples)]
+    assert [text for words, text in shown for mine in own if _alike(words, mine)] == []
+
+
+def _alike(words: frozenset[str], others: frozenset[str]) -> bool:
+    return words == others or (len(others) >= 3 and len(words & others) >= 0.6 * len(words | others))
 
 
 def _said(values: object) -> list[str]:
@@ -57,8 +64,8 @@ def _said(values: object) -> list[str]:
     return [text for value in values for text in _said(value)] if isinstance(values, list) else []
 
 
-def _plain(text: str) -> str:
-    return " ".join("".join(sign for sign in text.casefold() if sign.isalnum() or sign.isspace()).split())
+def _words(text: str) -> frozenset[str]:
+    return frozenset("".join(sign for sign in text.casefold() if sign.isalnum() or sign.isspace()).split())
 
 
 def test_a_part_of_the_set_has_all_kinds_and_keeps_the_order() -> None:
