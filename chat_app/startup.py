@@ -3,9 +3,11 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 
 from heard.chat_app.common.settings import Settings, SettingsError
+from heard.chat_app.conversation.bot_questions import BotQuestions
 from heard.chat_app.conversation.services import Services
 from heard.chat_app.models.client import Models, load_models
 from heard.chat_app.models.downloads import Weights, check_weights
@@ -24,6 +26,7 @@ from heard.scorer.emotion import EmotionFile, EmotionReader
 from heard.scorer.encoder import Encoder
 from heard.scorer.hub import encoder_of
 from heard.scorer.score import Scorer, head_folder
+from heard.scorer.vectors import Vectors
 
 SCORER_THREADS = 2
 """Threads of one scoring run. A person waits for it: two threads take two thirds of one's time."""
@@ -60,6 +63,15 @@ def _reader(scorer: Scorer, embedded: Path) -> EmotionReader:
     return EmotionReader(file, lambda: Encoder.load(embedded, file.layers, sha256=file.encoder_sha256))
 
 
+def _vectors(scorer: Scorer, reader: EmotionReader, embedded: Path) -> Vectors:
+    """Return sentence vectors by the encoder that comes with heard: the scorer's own, if it has that encoder."""
+    sha256 = reader.file.encoder_sha256
+    if scorer.vectors is not None and scorer.vectors.sha256 == sha256:
+        return scorer.vectors
+    layers = reader.file.layers
+    return Vectors.load(Encoder.load(embedded, layers, sha256=sha256), embedded, layers)
+
+
 @asynccontextmanager
 async def open_services(
     settings: Settings, weights: Weights | None = None, *, serving: bool = True
@@ -81,6 +93,7 @@ async def open_services(
     embedded = weights.encoder
     scorer = Scorer.load(head, encoder_of(head, lambda: embedded), threads=SCORER_THREADS)
     reader = _reader(scorer, embedded)
+    bot_questions = BotQuestions(partial(_vectors, scorer, reader, embedded), settings.cache_dir / "bot-questions")
     try:
         settings.data_dir.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -100,7 +113,7 @@ async def open_services(
     )
     store = Store(database)
     studies = StudyStore(database)
-    services = Services(settings, store, models, scorer, library, engine, studies, reader=reader)
+    services = Services(settings, store, models, scorer, library, engine, studies, reader=reader, bot_questions=bot_questions)
     loop, summary_tasks = asyncio.get_running_loop(), services.summary_tasks
 
     def end_summaries(conversations: set[str]) -> None:

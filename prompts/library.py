@@ -1,4 +1,4 @@
-"""Reads the prompt files: personas, strategies, policies, guidance, summary; and reads them again when they are edited.
+"""Reads the prompt files: personas, strategies, policies, guidance, summary, bot answers; and again when they are edited.
 
 A developer adds a persona by dropping a file into the folder. Every key is checked: a misspelt field is refused with
 the file, the fault and the nearest right name, because a persona whose `max_tokns` was silently ignored would run a
@@ -17,6 +17,7 @@ from typing import Annotated, Any
 from pydantic import with_config
 
 from heard.hints import closest
+from heard.prompts.bot_answer_files import NO_ANSWERS, BotAnswers, read_bot_answers
 from heard.prompts.fields import NonEmpty, only_variables
 from heard.prompts.files import PromptFileError, read_record, yaml_files
 from heard.prompts.persona_files import WORD, read_persona
@@ -27,7 +28,7 @@ from heard.prompts.summary import SummaryInstructions
 from heard.prompts.variables import fill
 
 BUILT_IN = Path(__file__).parent
-FIXED = ("safety", "emotion_words.yaml")
+FIXED = ("safety", "emotion_words.yaml", "bot_questions.yaml")
 """Always those that come with heard: they were reviewed and measured together, and a folder that had only some of them
 would lose a language, a number or a pattern in silence."""
 
@@ -58,6 +59,7 @@ PARTS: Mapping[str, Reader] = {
     "policies": lambda path, _: read_policy(path),
     "guidance.yaml": _read_guidance,
     "summary.yaml": lambda path, _: read_record(path, SummaryInstructions),
+    "bot_answers.yaml": lambda path, _: read_bot_answers(path),
 }
 """What a folder may hold, and how each file of it is read."""
 FOLDERS = ("personas", "strategies", "policies")
@@ -78,6 +80,8 @@ class PromptLibrary:
     """What a rewrite is told, by component: cognitive, emotional, behavioral."""
     summary: SummaryInstructions
     """How a long conversation is summed up."""
+    bot_answers: BotAnswers
+    """What is answered to questions about the bot."""
     fault: str | None = None
     """Why files edited since then are not in use, in a sentence; None while all are."""
     waiting: bool = False
@@ -98,7 +102,7 @@ class PromptLibrary:
         `persona_word` stands for `{persona_word}` in every text of a persona and of the guidance. Raises
         PromptFileError with every fault of every file.
         """
-        library = cls({}, {}, {}, {}, SummaryInstructions("", 0), _folder=folder or BUILT_IN, _word=persona_word)
+        library = cls({}, {}, {}, {}, SummaryInstructions("", 0), NO_ANSWERS, _folder=folder or BUILT_IN, _word=persona_word)
         library._stamps = library._current_stamps()
         faults = [*_ignored(library._folder), *library._read()]
         if faults:
@@ -153,6 +157,7 @@ class PromptLibrary:
                 by_order = sorted(read[part], key=lambda record: (record.order, record.id))
                 setattr(self, part, {record.id: record for record in by_order})
             (self.guidance,), (self.summary,) = read["guidance.yaml"], read["summary.yaml"]
+            (self.bot_answers,) = read["bot_answers.yaml"]
         return faults
 
     def _record(self, path: Path, reader: Reader, faults: list[str]) -> Any:
@@ -192,7 +197,8 @@ def _ignored(folder: Path) -> list[str]:
         return [f"{folder} holds no prompt files. Put at least one of {', '.join(PARTS)} there."]
     meant = {name: closest(Path(name).stem, absent) for name in sorted(names - {*PARTS, *FIXED})}
     faults = [f"{folder / name} is not read. Did you mean {absent[part]}?" for name, part in meant.items() if part]
-    for path in (folder / "emotion_words.yaml", *sorted((folder / "safety").glob("*.yaml"))):
+    files = [folder / name for name in FIXED if name.endswith(".yaml")]
+    for path in (*files, *sorted((folder / "safety").glob("*.yaml"))):
         ours = BUILT_IN / path.relative_to(folder)
         if path.exists() and not (ours.exists() and filecmp.cmp(path, ours, shallow=False)):
             faults.append(

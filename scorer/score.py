@@ -71,7 +71,8 @@ class Scorer:
         """`vectors` are needed by a head with `relevance`, and by no other."""
         self.head = head
         self.encoder = encoder
-        self._vectors = vectors
+        self.vectors = vectors
+        """Sentence vectors by the same encoder; None with a head that does not need them."""
 
     @classmethod
     def load(cls, head: Path, encoder: Path, *, threads: int = 1) -> "Scorer":
@@ -151,11 +152,11 @@ class Scorer:
         return replace(score, notes=(note,) if note else (), intervals=self._intervals(components))
 
     def _doubts(self, seeker: str, seen: "_Encoded", earlier: Sequence[str]) -> dict[str, float]:
-        if self.head.relevance is None or self._vectors is None or not seeker:
+        if self.head.relevance is None or self.vectors is None or not seeker:
             return {}
         answered = (seeker, *reversed(earlier[-LOOKED_BACK + 1 :]))
-        own = self._vectors.of_states(seen.states, len(seen.tokens.ids))
-        messages = [self._vectors.of_message(text) for text in answered]
+        own = self.vectors.of_states(seen.states, len(seen.tokens.ids))
+        messages = [self.vectors.of_message(text) for text in answered]
         return self.head.relevance.doubts(seen.text, own, messages, short=is_short(seeker))
 
     def _intervals(self, components: Array) -> dict[str, tuple[float, float]]:

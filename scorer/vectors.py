@@ -61,6 +61,15 @@ class Vectors:
         ids = self._encoder.ids(text)
         return self.of_states(self._encoder.states(ids), len(ids))
 
+    @property
+    def sha256(self) -> str:
+        """Of the encoder's weights, 64 hex digits."""
+        return self._encoder.sha256
+
+    def top_of_text(self, text: str) -> Vector:
+        """The direction in the top layer alone, of length 1, of any text."""
+        return self.of_text(text)[-self.width :]
+
     def of_states(self, states: States, count: int) -> Vector:
         """Of a text of `count` tokens whose states the encoder has given."""
         below = states[:, self._place]

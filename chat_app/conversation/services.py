@@ -4,6 +4,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
 from heard.chat_app.common.settings import Settings
+from heard.chat_app.conversation.bot_questions import BotQuestions
 from heard.chat_app.conversation.summary_tasks import SummaryTasks
 from heard.chat_app.models.client import Models
 from heard.chat_app.models.local_chat import Engine
@@ -27,6 +28,8 @@ class Services:
     studies: StudyStore
     reader: EmotionReader | None = None
     """Reads the emotion of a message, for strategies that use it; None in a process without an encoder."""
+    bot_questions: BotQuestions | None = None
+    """Recognises questions about the bot; None in a process that answers none."""
     scoring: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(1, thread_name_prefix="scorer"))
     """The scorer's own thread, so that scoring never waits behind other work of the default pool."""
     summary_tasks: SummaryTasks = field(default_factory=SummaryTasks)
