@@ -113,7 +113,9 @@ async def open_services(
     )
     store = Store(database)
     studies = StudyStore(database)
-    services = Services(settings, store, models, scorer, library, engine, studies, reader=reader, bot_questions=bot_questions)
+    services = Services(
+        settings, store, models, scorer, library, engine, studies, reader=reader, bot_questions=bot_questions
+    )
     loop, summary_tasks = asyncio.get_running_loop(), services.summary_tasks
 
     def end_summaries(conversations: set[str]) -> None:

@@ -1,4 +1,4 @@
-"""Reads `bot_answers.yaml`, what is answered to questions about the bot, and `bot_questions.yaml`, how they are read."""
+"""Reads `bot_answers.yaml`, the answers to questions about the bot, and `bot_questions.yaml`, how these are read."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -93,7 +93,9 @@ class BotAnswers:
     """All of `bot_answers.yaml`."""
 
     facts: Facts
-    intents: Annotated[Mapping[Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]*$")], Intent], Field(min_length=1)]
+    intents: Annotated[
+        Mapping[Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]*$")], Intent], Field(min_length=1)
+    ]
 
 
 NO_ANSWERS = BotAnswers(

@@ -1,4 +1,4 @@
-"""Reads the prompt files: personas, strategies, policies, guidance, summary, bot answers; and again when they are edited.
+"""Reads the prompt files: personas, strategies, policies, guidance, summary, bot answers; and edited ones again.
 
 A developer adds a persona by dropping a file into the folder. Every key is checked: a misspelt field is refused with
 the file, the fault and the nearest right name, because a persona whose `max_tokns` was silently ignored would run a
@@ -102,7 +102,9 @@ class PromptLibrary:
         `persona_word` stands for `{persona_word}` in every text of a persona and of the guidance. Raises
         PromptFileError with every fault of every file.
         """
-        library = cls({}, {}, {}, {}, SummaryInstructions("", 0), NO_ANSWERS, _folder=folder or BUILT_IN, _word=persona_word)
+        library = cls(
+            {}, {}, {}, {}, SummaryInstructions("", 0), NO_ANSWERS, _folder=folder or BUILT_IN, _word=persona_word
+        )
         library._stamps = library._current_stamps()
         faults = [*_ignored(library._folder), *library._read()]
         if faults:

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import with_config
+from pydantic import StrictBool, with_config
 
 from heard.prompts.fields import MAX_TOKENS, NonEmpty, Order, Tokens, exactly_once, only_variables
 from heard.prompts.files import PromptFileError, read_record
@@ -36,6 +36,7 @@ class PersonaFile:
     greeting: PersonaText = ""
     starters: tuple[Starter, ...] = ()
     persona_word: NonEmpty = ""
+    trim: StrictBool = True
 
 
 def read_persona(path: Path, word: str) -> Persona:
@@ -58,4 +59,5 @@ def read_persona(path: Path, word: str) -> Persona:
         order=file.order,
         starters=file.starters,
         greeting=fill(file.greeting, words).strip(),
+        trim=file.trim,
     )

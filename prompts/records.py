@@ -63,6 +63,8 @@ class Persona:
     starters: tuple[Starter, ...]
     greeting: str = ""
     """Shown where a chat opens; no model reads it."""
+    trim: bool = True
+    """Whether a reply ends where debris begins, and with its last whole sentence."""
 
 
 READING = ("emotion", "cause")

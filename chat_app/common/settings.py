@@ -56,8 +56,8 @@ class Settings(BaseSettings):
     persona_word: str = Field(default="supportive listener", min_length=1, max_length=60)
     """What the persona is called. "therapist" is forbidden for an AI in some places, so it is not the default."""
     operator: str = Field(default="", max_length=200)
-    """Who runs this site, and perhaps how to reach them, such as "the Empathy Lab (lab@example.org)": told to people who
-    ask the persona. Empty: a general phrase."""
+    """Who runs this site, and how to reach them, such as "the Empathy Lab (lab@example.org)", told to people who ask the
+    persona. Empty: a general phrase."""
     default_model: str = "smollm2"
     """Entry of the models that a new visitor starts with."""
     default_strategy: str = "plain"

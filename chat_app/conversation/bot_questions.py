@@ -23,7 +23,7 @@ MOST_INTENTS = 2
 """Questions that are answered together; a message with more of them goes to the model."""
 LONGEST_CLAUSE = 16
 """Words."""
-NEAR_QUESTION, AHEAD_QUESTION = 0.57, 0.03
+NEAR_QUESTION, AHEAD_QUESTION = 0.55, 0.03
 """Of a question: the least cosine to a phrasing, and by how much it is nearer to that than to other messages."""
 NEAR_SAYING, AHEAD_SAYING = 0.72, 0.1
 """Of what has not the form of a question, such as "you are a bot"."""
@@ -82,7 +82,9 @@ class _Matcher:
         """Return whether a clause has a word of the bot or of a topic, beside words of the person's own."""
         words, own = {*clause}, self._words.own_words & {*clause}
         if _is_question(clause, self._words.question_words):
-            return bool(words & (self._words.bot_words | self._words.topics) or (words & self._words.people and not own))
+            return bool(
+                words & (self._words.bot_words | self._words.topics) or (words & self._words.people and not own)
+            )
         return bool(words & (self._words.bot_words - {"this"} if own else self._words.bot_words | self._words.topics))
 
     def _intent(self, clause: Clause) -> str | None:

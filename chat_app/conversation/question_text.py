@@ -4,7 +4,8 @@
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
 
 from heard.prompts.bot_answer_files import BotQuestionWords
 from heard.scorer.disguises import plain_letters, speller
@@ -39,6 +40,7 @@ class ClauseReader:
     def __init__(self, words: BotQuestionWords, questions: Iterable[str]) -> None:
         """Misspelt words are taken for words of known `questions` that they are a slip away from."""
         self._spellings = words.spellings
+        self._question_words = words.question_words
         self._leads = _longest_first(words.leads)
         self._trails = _longest_first(words.trails)
         known = [word for text in questions for word in self._plain_words(text.casefold())]
@@ -55,8 +57,17 @@ class ClauseReader:
         plain = plain_letters(text).casefold()
         if _QUOTES.search(plain):
             return []
-        read = (self._without_ends(self._corrected(part)) for part in _ENDS.split(plain))
-        return [clause for clause in read if clause]
+        parts = (part for whole in _ENDS.split(plain) for part in self._joined_questions(self._corrected(whole)))
+        return [clause for part in parts if (clause := self._without_ends(part))]
+
+    def _joined_questions(self, clause: Clause) -> Iterator[Clause]:
+        """Yield the parts of a clause that are joined by "and" before a question."""
+        start = 0
+        for at, (word, following) in enumerate(pairwise(clause)):
+            if word == "and" and following in self._question_words:
+                yield clause[start:at]
+                start = at + 1
+        yield clause[start:]
 
     def _plain_words(self, text: str) -> list[str]:
         words = " ".join(self._spellings.get(word, word) for word in _WORD.findall(text))

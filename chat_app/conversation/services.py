@@ -8,6 +8,7 @@ from heard.chat_app.conversation.bot_questions import BotQuestions
 from heard.chat_app.conversation.summary_tasks import SummaryTasks
 from heard.chat_app.models.client import Models
 from heard.chat_app.models.local_chat import Engine
+from heard.chat_app.safety.reply_guard import ReplyGuard
 from heard.db.store import Store
 from heard.db.study_store import StudyStore
 from heard.prompts.library import PromptLibrary
@@ -30,6 +31,8 @@ class Services:
     """Reads the emotion of a message, for strategies that use it; None in a process without an encoder."""
     bot_questions: BotQuestions | None = None
     """Recognises questions about the bot; None in a process that answers none."""
+    guard: ReplyGuard | None = None
+    """Reads what models write before anybody sees it; None in a process without an encoder."""
     scoring: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(1, thread_name_prefix="scorer"))
     """The scorer's own thread, so that scoring never waits behind other work of the default pool."""
     summary_tasks: SummaryTasks = field(default_factory=SummaryTasks)

@@ -13,7 +13,7 @@ from functools import partial
 from heard.chat_app.conversation.answer_request import AnswerRequest, History
 from heard.chat_app.conversation.context_window import common_history
 from heard.chat_app.conversation.drafting import write_drafts
-from heard.chat_app.conversation.drafts import Drafts, draft_to_json
+from heard.chat_app.conversation.drafts import Drafts, draft_to_json, guard_action
 from heard.chat_app.conversation.rewriting import policy_in_force
 from heard.chat_app.conversation.services import Services
 from heard.chat_app.models.records import ModelFailure, ModelSpec
@@ -65,6 +65,7 @@ async def write_answer(
             history=history,
             text=message,
             policy=policy_in_force(services, improve, services.settings.auto_improve_threshold),
+            guard=study.guard,
         )
         async with aclosing(write_drafts(services, request, drafts)) as events:
             async for _ in events:
@@ -172,7 +173,8 @@ def _completed_answer(services: Services, arm: Arm, answer: AnswerRecord, drafts
     records = drafts.with_best_kept()
     kept = next(draft for draft in records if draft.kept)
     whole = completed(_with_draft_details(arm, answer, kept, drafts), kept.text, model_names(services.models.specs))
-    return replace(whole, score=kept.score, improved=kept.number > 1)
+    complete = [draft for draft in records if draft.status is DraftStatus.COMPLETE]
+    return replace(whole, score=kept.score, improved=kept is not complete[0])
 
 
 def _failed_answer(arm: Arm, answer: AnswerRecord, drafts: Drafts, sentence: str) -> AnswerRecord:
@@ -196,4 +198,6 @@ def _with_draft_details(arm: Arm, answer: AnswerRecord, kept: DraftRecord, draft
         cut=kept.cut,
         policy=drafts.policy,
         drafts=[draft_to_json(draft) for draft in drafts.with_best_kept()],
+        guard=guard_action(drafts.with_best_kept(), guard=drafts.guard),
+        guard_kinds=[draft.caught for draft in drafts.ended if draft.caught],
     )

@@ -95,6 +95,8 @@ class StudyFile(_Section):
     """Where the last page leads back to, such as Prolific's address."""
     auto_improve: Literal["off", "on", "trial"] = "off"
     """Whether low replies are written again: never, always, or by chance for each reply (stored as its assignment)."""
+    guard: bool = True
+    """Whether the guard reads what the models write, and has what it catches written again; stored with each answer."""
     seed: str = Field(default="", max_length=200)
     """Of the order of answers; unset is a random one, kept with the study."""
 
