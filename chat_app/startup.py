@@ -6,6 +6,7 @@ from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
 
+from heard.chat_app.common.background import in_background
 from heard.chat_app.common.settings import Settings, SettingsError
 from heard.chat_app.conversation.bot_questions import BotQuestions
 from heard.chat_app.conversation.services import Services
@@ -126,6 +127,8 @@ async def open_services(
         if serving:
             await store.mark_interrupted()
             await studies.mark_interrupted()
+            # Now, because the first question about the bot would wait for it.
+            in_background(asyncio.to_thread(bot_questions.prepare, library.bot_answers))
         yield services
     finally:
         await services.summary_tasks.aclose()

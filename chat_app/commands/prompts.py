@@ -16,7 +16,8 @@ app = typer.Typer(help="Check and show personas, strategies, policies and guidan
 Folder = Annotated[
     Path | None,
     typer.Option(
-        help="Folder with some of personas/, strategies/, policies/, guidance.yaml and summary.yaml of your own."
+        help="Folder with some of personas/, strategies/, policies/, guidance.yaml, summary.yaml and bot_answers.yaml "
+        "of your own."
     ),
 ]
 BAD_FILES = 2

@@ -39,7 +39,8 @@ _SUBJECTS = frozenset({"anyone", "i", "it", "someone", "there", "this", "we", "y
 class _Matcher:
     """The phrasings of one file of answers, made ready."""
 
-    def __init__(self, answers: BotAnswers, vectors: Vectors, cache: Path) -> None:
+    def __init__(self, answers: BotAnswers, make_index: Callable[[list[str]], PhraseIndex]) -> None:
+        """The index is made for the first clause that the rules leave open, or by `index`."""
         self.answers = answers
         self._words = bot_question_words()
         texts = [(name, text) for name, intent in answers.intents.items() for text in intent.phrasings]
@@ -52,8 +53,16 @@ class _Matcher:
         self._phrasings = phrasings
         self._intents = list(phrasings.values())
         self._known = frozenset(word for clause in phrasings for word in clause)
-        lines = [" ".join(clause) for clause in (*phrasings, *sorted(others))]
-        self._index = PhraseIndex(vectors, lines, cache)
+        self._lines = [" ".join(clause) for clause in (*phrasings, *sorted(others))]
+        self._make_index = make_index
+        self._making = threading.Lock()
+        self._index: PhraseIndex | None = None
+
+    def index(self) -> PhraseIndex:
+        with self._making:
+            if self._index is None:
+                self._index = self._make_index(self._lines)
+            return self._index
 
     def intents(self, text: str, *, opening: bool) -> tuple[str, ...]:
         clauses = self._reader.clauses(text)
@@ -90,7 +99,7 @@ class _Matcher:
     def _intent(self, clause: Clause) -> str | None:
         if clause in self._phrasings:
             return self._phrasings[clause]
-        likeness = self._index.likeness(" ".join(clause))
+        likeness = self.index().likeness(" ".join(clause))
         of_phrasings, of_others = likeness[: len(self._intents)], likeness[len(self._intents) :]
         nearest = max(of_phrasings)
         ahead = nearest - max(of_others, default=-1.0)
@@ -120,16 +129,23 @@ class BotQuestions:
     def intents(self, text: str, answers: BotAnswers, *, opening: bool) -> tuple[str, ...]:
         """Return the intents of `answers` that a message asks for, in its order; () for a message for the model.
 
-        `opening` says that nothing was said before it. The first call, and the first after the file was edited, reads
-        all phrasings. Raises ScorerError if the encoder cannot be opened.
+        `opening` says that nothing was said before it. Without `prepare`, and after an edit of the file, the first
+        message that may ask something waits for it. Raises ScorerError if the encoder cannot be opened.
         """
         return self._ready(answers).intents(text, opening=opening)
+
+    def prepare(self, answers: BotAnswers) -> None:
+        """Read all phrasings: some seconds, or a tenth of one where they are in the cache. Raises ScorerError."""
+        self._ready(answers).index()
 
     def _ready(self, answers: BotAnswers) -> _Matcher:
         with self._making:
             if self._matcher is None or self._matcher.answers is not answers:
-                self._matcher = _Matcher(answers, self._open(), self._cache)
+                self._matcher = _Matcher(answers, self._make_index)
             return self._matcher
+
+    def _make_index(self, lines: list[str]) -> PhraseIndex:
+        return PhraseIndex(self._open(), lines, self._cache)
 
 
 def _is_question(clause: Clause, question_words: frozenset[str]) -> bool:

@@ -95,13 +95,13 @@ async def _fixed_reply(request: TurnRequest, services: Services, text: str) -> A
     drafts.end(DraftStatus.COMPLETE)
     reply = drafts.reply_record(request)
     assert reply is not None
-    closing = asyncio.ensure_future(close_message(request, services, Outcome.ANSWERED, reply))
     try:
         yield DraftStarted(1, None, scored=False)
         yield Token(text)
         yield DraftComplete()
     finally:
         # A Stop leaves nothing to stop: the text was whole before it was shown.
+        closing = asyncio.ensure_future(close_message(request, services, Outcome.ANSWERED, reply))
         fault = await _outcome_of(closing)
     yield Finished(reply, votable=False) if fault is None else _not_saved(fault, reply)
 
