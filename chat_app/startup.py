@@ -9,11 +9,13 @@ from pathlib import Path
 from heard.chat_app.common.background import in_background
 from heard.chat_app.common.settings import Settings, SettingsError
 from heard.chat_app.conversation.bot_questions import BotQuestions
+from heard.chat_app.conversation.examples import ExamplePicker
 from heard.chat_app.conversation.services import Services
 from heard.chat_app.models.client import Models, load_models
 from heard.chat_app.models.downloads import Weights, check_weights
 from heard.chat_app.models.local_chat import Engine
 from heard.chat_app.page.prompt_watch import record_arm_prompts
+from heard.chat_app.safety.reply_guard import ReplyGuard
 from heard.chat_app.studies.live_study import configured_study
 from heard.chat_app.studies.study_file import StudyFile
 from heard.db.engine import create_engine, upgrade
@@ -27,7 +29,7 @@ from heard.scorer.emotion import EmotionFile, EmotionReader
 from heard.scorer.encoder import Encoder
 from heard.scorer.hub import encoder_of
 from heard.scorer.score import Scorer, head_folder
-from heard.scorer.vectors import Vectors
+from heard.scorer.text_index import embedded_vectors
 
 SCORER_THREADS = 2
 """Threads of one scoring run. A person waits for it: two threads take two thirds of one's time."""
@@ -64,15 +66,6 @@ def _reader(scorer: Scorer, embedded: Path) -> EmotionReader:
     return EmotionReader(file, lambda: Encoder.load(embedded, file.layers, sha256=file.encoder_sha256))
 
 
-def _vectors(scorer: Scorer, reader: EmotionReader, embedded: Path) -> Vectors:
-    """Return sentence vectors by the encoder that comes with heard: the scorer's own, if it has that encoder."""
-    sha256 = reader.file.encoder_sha256
-    if scorer.vectors is not None and scorer.vectors.sha256 == sha256:
-        return scorer.vectors
-    layers = reader.file.layers
-    return Vectors.load(Encoder.load(embedded, layers, sha256=sha256), embedded, layers)
-
-
 @asynccontextmanager
 async def open_services(
     settings: Settings, weights: Weights | None = None, *, serving: bool = True
@@ -94,7 +87,6 @@ async def open_services(
     embedded = weights.encoder
     scorer = Scorer.load(head, encoder_of(head, lambda: embedded), threads=SCORER_THREADS)
     reader = _reader(scorer, embedded)
-    bot_questions = BotQuestions(partial(_vectors, scorer, reader, embedded), settings.cache_dir / "bot-questions")
     try:
         settings.data_dir.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -114,8 +106,21 @@ async def open_services(
     )
     store = Store(database)
     studies = StudyStore(database)
+    guard = ReplyGuard.load(lambda: scorer.encoder, scorer.misreads)
+    vectors = partial(embedded_vectors, embedded, scorer.vectors)
+    bot_questions = BotQuestions(vectors, settings.cache_dir)
     services = Services(
-        settings, store, models, scorer, library, engine, studies, reader=reader, bot_questions=bot_questions
+        settings,
+        store,
+        models,
+        scorer,
+        library,
+        engine,
+        studies,
+        reader=reader,
+        bot_questions=bot_questions,
+        guard=guard,
+        examples=ExamplePicker(vectors, settings.cache_dir),
     )
     loop, summary_tasks = asyncio.get_running_loop(), services.summary_tasks
 

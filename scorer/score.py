@@ -15,6 +15,7 @@ from heard.scorer.evidence import spans
 from heard.scorer.head import Array, Head
 from heard.scorer.records import COMPONENTS, HIGHEST, LOWEST, SCALES, EmpathyScore, Level, ScoreStatus, level_of
 from heard.scorer.relevance import LOOKED_BACK, is_short, verdict
+from heard.scorer.shared_emotion import implied_emotion
 from heard.scorer.text import REASONS, read
 from heard.scorer.vectors import Vectors
 
@@ -71,8 +72,12 @@ class Scorer:
         """`vectors` are needed by a head with `relevance`, and by no other."""
         self.head = head
         self.encoder = encoder
-        self.vectors = vectors
-        """Sentence vectors by the same encoder; None with a head that does not need them."""
+        self._vectors = vectors
+
+    @property
+    def vectors(self) -> Vectors | None:
+        """Its sentence vectors; None of a head that needs none."""
+        return self._vectors
 
     @classmethod
     def load(cls, head: Path, encoder: Path, *, threads: int = 1) -> "Scorer":
@@ -152,11 +157,11 @@ class Scorer:
         return replace(score, notes=(note,) if note else (), intervals=self._intervals(components))
 
     def _doubts(self, seeker: str, seen: "_Encoded", earlier: Sequence[str]) -> dict[str, float]:
-        if self.head.relevance is None or self.vectors is None or not seeker:
+        if self.head.relevance is None or self._vectors is None or not seeker:
             return {}
         answered = (seeker, *reversed(earlier[-LOOKED_BACK + 1 :]))
-        own = self.vectors.of_states(seen.states, len(seen.tokens.ids))
-        messages = [self.vectors.of_message(text) for text in answered]
+        own = self._vectors.of_states(seen.states, len(seen.tokens.ids))
+        messages = [self._vectors.of_message(text) for text in answered]
         return self.head.relevance.doubts(seen.text, own, messages, short=is_short(seeker))
 
     def _intervals(self, components: Array) -> dict[str, tuple[float, float]]:
@@ -165,6 +170,17 @@ class Scorer:
             name: (max(LOWEST, float(middle) - width), min(HIGHEST, float(middle) + width))
             for name, middle, width in zip(SCALES, middles, self.head.file.half_widths, strict=False)
         }
+
+    def misreads(self, seeker: str, reply: str) -> bool:
+        """Whether a reply shares joy in what reads as bad news, or sorrow at good; no more than a sign of it.
+
+        False with a head that does not mark replies. Never raises on any strings.
+        """
+        reading = read(reply)
+        if self.head.relevance is None or implied_emotion(reading.text) not in ("joy", "sorrow"):
+            return False
+        seen = self._encode(reply)
+        return isinstance(seen, _Encoded) and self._doubts(seeker, seen, ()).get("misread", -1.0) >= 1
 
     def score_many(self, pairs: Sequence[tuple[str, str]]) -> list[EmpathyScore]:
         """`score` for each (seeker, reply), in order."""

@@ -116,13 +116,13 @@ class _Matcher:
 class BotQuestions:
     """Recognises questions about the bot. Blocking: call it from a worker thread; threads may share it."""
 
-    def __init__(self, vectors: Callable[[], Vectors], cache: Path) -> None:
+    def __init__(self, vectors: Callable[[], Vectors], cache_dir: Path) -> None:
         """`vectors` gives those of the encoder that comes with heard; asked for at the first message.
 
-        In the folder `cache` the phrasings' vectors are kept for the next process.
+        In `cache_dir` the phrasings' vectors are kept for the next process.
         """
         self._open = vectors
-        self._cache = cache
+        self._path = cache_dir / "bot-questions" / "phrasings.npz"
         self._matcher: _Matcher | None = None
         self._making = threading.Lock()
 
@@ -145,7 +145,7 @@ class BotQuestions:
             return self._matcher
 
     def _make_index(self, lines: list[str]) -> PhraseIndex:
-        return PhraseIndex(self._open(), lines, self._cache)
+        return PhraseIndex(self._open(), lines, self._path)
 
 
 def _is_question(clause: Clause, question_words: frozenset[str]) -> bool:

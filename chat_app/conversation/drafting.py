@@ -17,6 +17,7 @@ from heard.chat_app.conversation.answer_request import AnswerRequest
 from heard.chat_app.conversation.context_window import fit_prompt
 from heard.chat_app.conversation.drafts import Drafts
 from heard.chat_app.conversation.events import DraftComplete, DraftStarted, FellBack, Scored, Token, TurnEvent
+from heard.chat_app.conversation.examples import examples_for
 from heard.chat_app.conversation.hidden_call import ask_hidden
 from heard.chat_app.conversation.hidden_steps import run_steps
 from heard.chat_app.conversation.reply_gate import ReplyGate, fixed_reply, open_gate
@@ -157,7 +158,7 @@ async def _write_draft(
                 async with aclosing(run_steps(services, attempt, drafts)) as waits:
                     async for wait in waits:
                         yield wait
-            build = partial(_build_prompt, attempt, guidance, drafts)
+            build = partial(_build_prompt, services, attempt, guidance, drafts)
             fitted = await fit_prompt(services.models, model, build)
             drafts.begin(model, fitted.prompt, number, aim)
             fitted.check()
@@ -209,7 +210,9 @@ async def _stream_through(
         drafts.end(DraftStatus.COMPLETE if whole else DraftStatus.EMPTY, ended_by=gate.ended_by)
 
 
-def _build_prompt(request: AnswerRequest, guidance: Guidance | None, drafts: Drafts, count: TokenCounter) -> Prompt:
+def _build_prompt(
+    services: Services, request: AnswerRequest, guidance: Guidance | None, drafts: Drafts, count: TokenCounter
+) -> Prompt:
     return build_prompt(
         request.persona,
         for_reply(request.strategy, drafts.variables or {}),
@@ -217,6 +220,7 @@ def _build_prompt(request: AnswerRequest, guidance: Guidance | None, drafts: Dra
         request.text,
         guidance=guidance.text if guidance else None,
         summary=request.summary,
+        examples=examples_for(services.examples, services.library.examples, request),
         context_tokens=request.model.context_tokens,
         count=count,
     )

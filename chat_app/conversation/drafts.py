@@ -65,6 +65,7 @@ class Drafts:
                 "seed": model.seed,
                 **model.sampling,
                 "max_tokens": prompt.max_tokens,
+                "examples": prompt.examples,
             },
             first_token_seconds=None,
             total_seconds=0.0,

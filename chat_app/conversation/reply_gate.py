@@ -16,8 +16,8 @@ from heard.chat_app.conversation.services import Services
 from heard.chat_app.models.records import FailureKind, ModelFailure
 from heard.chat_app.safety.reply_guard import Caught, GuardContext, ReplyGuard
 
-NOTHING_FIT = "empty"
-"""Kind of the fixed text after drafts of which nothing was left."""
+NOTHING_FIT = "mismatch"
+"""Kind of the fixed text after drafts of which nothing was left: its texts ask the person to go on."""
 LENGTH = "length"
 """Cause of an ending: the model's token limit."""
 

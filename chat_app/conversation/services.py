@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from heard.chat_app.common.settings import Settings
 from heard.chat_app.conversation.bot_questions import BotQuestions
+from heard.chat_app.conversation.examples import ExamplePicker
 from heard.chat_app.conversation.summary_tasks import SummaryTasks
 from heard.chat_app.models.client import Models
 from heard.chat_app.models.local_chat import Engine
@@ -33,6 +34,8 @@ class Services:
     """Recognises questions about the bot; None in a process that answers none."""
     guard: ReplyGuard | None = None
     """Reads what models write before anybody sees it; None in a process without an encoder."""
+    examples: ExamplePicker | None = None
+    """Picks the examples that go before a message; None in a process without an encoder."""
     scoring: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(1, thread_name_prefix="scorer"))
     """The scorer's own thread, so that scoring never waits behind other work of the default pool."""
     summary_tasks: SummaryTasks = field(default_factory=SummaryTasks)

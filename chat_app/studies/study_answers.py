@@ -66,6 +66,7 @@ async def write_answer(
             text=message,
             policy=policy_in_force(services, improve, services.settings.auto_improve_threshold),
             guard=study.guard,
+            examples=arm.examples,
         )
         async with aclosing(write_drafts(services, request, drafts)) as events:
             async for _ in events:
@@ -82,6 +83,7 @@ async def shared_history(
     services: Services, study: StudyFile, message: str, history: Sequence[Exchange]
 ) -> list[Exchange]:
     """Return the earlier turns that every arm of a live study gets: those that fit all their prompts, with guidance.
+    Examples are not counted, because they take only the room that the turns leave.
 
     An arm that names something that does not exist is ignored; `write_answer` raises for it.
     """

@@ -47,6 +47,8 @@ class Arm(_Section):
     """A strategy: the name of its file in prompts/strategies without the ending."""
     model: str
     """A model's name, as `heard models list` shows it."""
+    examples: bool = True
+    """Whether the persona's examples go before the message, if it has any."""
 
 
 class Condition(_Section):
@@ -156,6 +158,9 @@ def study_of(record: StudyRecord) -> StudyFile:
 def definition_of(study: StudyFile) -> tuple[dict[str, Any], str]:
     """Return the study as JSON values for the database, and the sha256 of their canonical JSON."""
     values = study.model_dump(mode="json")
+    for arm in values["arms"]:  # left out where it says nothing, so that studies from before it stay what they were
+        if arm["examples"]:
+            del arm["examples"]
     text = json.dumps(values, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
     return values, hashlib.sha256(text.encode("utf-8")).hexdigest()
 

@@ -113,7 +113,7 @@ def test_a_kept_or_damaged_file_of_vectors_changes_nothing(vectors: Vectors, tmp
 
     first = asked()
     assert first == ("real",)
-    (kept,) = tmp_path.iterdir()
+    (kept,) = (tmp_path / "bot-questions").iterdir()
     written = kept.stat().st_mtime_ns
     assert asked() == first
     assert kept.stat().st_mtime_ns == written, "it is read and not made again"
