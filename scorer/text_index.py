@@ -69,7 +69,7 @@ class TextIndex:
 
 
 def kept_rows(vectors: Vectors, texts: Sequence[str], path: Path) -> Vector:
-    """Return `Vectors.of_many`: from `path` if it holds those of just these texts and this encoder, else made and kept."""
+    """Return `Vectors.of_many`, from `path` if that holds those of these texts and this encoder; else kept there."""
     key = _key(vectors, texts)
     rows = _kept(path, key)
     if rows is None:
