@@ -3,9 +3,12 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 
+from heard.chat_app.common.background import in_background
 from heard.chat_app.common.settings import Settings, SettingsError
+from heard.chat_app.conversation.bot_questions import BotQuestions
 from heard.chat_app.conversation.examples import ExamplePicker
 from heard.chat_app.conversation.services import Services
 from heard.chat_app.models.client import Models, load_models
@@ -104,9 +107,20 @@ async def open_services(
     store = Store(database)
     studies = StudyStore(database)
     guard = ReplyGuard.load(lambda: scorer.encoder, scorer.misreads)
-    picker = ExamplePicker(lambda: embedded_vectors(embedded, scorer.vectors), settings.cache_dir)
+    vectors = partial(embedded_vectors, embedded, scorer.vectors)
+    bot_questions = BotQuestions(vectors, settings.cache_dir)
     services = Services(
-        settings, store, models, scorer, library, engine, studies, reader=reader, guard=guard, examples=picker
+        settings,
+        store,
+        models,
+        scorer,
+        library,
+        engine,
+        studies,
+        reader=reader,
+        bot_questions=bot_questions,
+        guard=guard,
+        examples=ExamplePicker(vectors, settings.cache_dir),
     )
     loop, summary_tasks = asyncio.get_running_loop(), services.summary_tasks
 
@@ -118,6 +132,8 @@ async def open_services(
         if serving:
             await store.mark_interrupted()
             await studies.mark_interrupted()
+            # Now, because the first question about the bot would wait for it.
+            in_background(asyncio.to_thread(bot_questions.prepare, library.bot_answers))
         yield services
     finally:
         await services.summary_tasks.aclose()

@@ -1,4 +1,4 @@
-"""Reads the prompt files: personas, strategies, policies, examples, guidance, summary; again when they are edited.
+"""Reads the prompt files: personas, strategies, policies, examples and the texts beside them; again when edited.
 
 A developer adds a persona by dropping a file into the folder. Every key is checked: a misspelt field is refused with
 the file, the fault and the nearest right name, because a persona whose `max_tokns` was silently ignored would run a
@@ -17,6 +17,7 @@ from typing import Annotated, Any
 from pydantic import with_config
 
 from heard.hints import closest, nearest_name
+from heard.prompts.bot_answer_files import NO_ANSWERS, BotAnswers, read_bot_answers
 from heard.prompts.example_files import Example, ExampleSet, read_examples
 from heard.prompts.fields import NonEmpty, only_variables
 from heard.prompts.files import PromptFileError, read_record, yaml_files
@@ -28,7 +29,7 @@ from heard.prompts.summary import SummaryInstructions
 from heard.prompts.variables import fill
 
 BUILT_IN = Path(__file__).parent
-FIXED = ("safety", "emotion_words.yaml")
+FIXED = ("safety", "emotion_words.yaml", "bot_questions.yaml")
 """Always those that come with heard: they were reviewed and measured together, and a folder that had only some of them
 would lose a language, a number or a pattern in silence."""
 
@@ -60,6 +61,7 @@ PARTS: Mapping[str, Reader] = {
     "examples": lambda path, _: read_examples(path),
     "guidance.yaml": _read_guidance,
     "summary.yaml": lambda path, _: read_record(path, SummaryInstructions),
+    "bot_answers.yaml": lambda path, _: read_bot_answers(path),
 }
 """What a folder may hold, and how each file of it is read."""
 MENUS = ("personas", "strategies", "policies")
@@ -83,6 +85,8 @@ class PromptLibrary:
     """What a rewrite is told, by component: cognitive, emotional, behavioral."""
     summary: SummaryInstructions
     """How a long conversation is summed up."""
+    bot_answers: BotAnswers
+    """What is answered to questions about the bot."""
     examples: dict[str, tuple[Example, ...]] = field(default_factory=dict)
     """Exchanges to show before a message, by the persona whose voice they have (`Persona.examples_of`)."""
     fault: str | None = None
@@ -105,7 +109,9 @@ class PromptLibrary:
         `persona_word` stands for `{persona_word}` in every text of a persona and of the guidance. Raises
         PromptFileError with every fault of every file.
         """
-        library = cls({}, {}, {}, {}, SummaryInstructions("", 0), _folder=folder or BUILT_IN, _word=persona_word)
+        library = cls(
+            {}, {}, {}, {}, SummaryInstructions("", 0), NO_ANSWERS, _folder=folder or BUILT_IN, _word=persona_word
+        )
         library._stamps = library._current_stamps()
         faults = [*_ignored(library._folder), *library._read()]
         if faults:
@@ -162,6 +168,7 @@ class PromptLibrary:
                 setattr(self, part, {record.id: record for record in by_order})
             self.examples = {one.id: one.examples for one in read["examples"]}
             (self.guidance,), (self.summary,) = read["guidance.yaml"], read["summary.yaml"]
+            (self.bot_answers,) = read["bot_answers.yaml"]
         return faults
 
     def _example_faults(self, personas: Iterable[Persona], sets: Iterable[ExampleSet]) -> Iterator[str]:
@@ -211,7 +218,8 @@ def _ignored(folder: Path) -> list[str]:
         return [f"{folder} holds no prompt files. Put at least one of {', '.join(PARTS)} there."]
     meant = {name: closest(Path(name).stem, absent) for name in sorted(names - {*PARTS, *FIXED})}
     faults = [f"{folder / name} is not read. Did you mean {absent[part]}?" for name, part in meant.items() if part]
-    for path in (folder / "emotion_words.yaml", *sorted((folder / "safety").glob("*.yaml"))):
+    files = [folder / name for name in FIXED if name.endswith(".yaml")]
+    for path in (*files, *sorted((folder / "safety").glob("*.yaml"))):
         ours = BUILT_IN / path.relative_to(folder)
         if path.exists() and not (ours.exists() and filecmp.cmp(path, ours, shallow=False)):
             faults.append(

@@ -18,7 +18,8 @@ app = typer.Typer(help="Check and show personas, strategies, policies and guidan
 Folder = Annotated[
     Path | None,
     typer.Option(
-        help="Folder with some of personas/, strategies/, policies/, examples/, guidance.yaml, summary.yaml of yours."
+        help="Folder with some of personas/, strategies/, policies/, examples/, guidance.yaml, summary.yaml and "
+        "bot_answers.yaml of your own."
     ),
 ]
 BAD_FILES = 2

@@ -39,6 +39,7 @@ BUILT_IN = {
         temperature=0.2,
         sampling={"top_p": 0.9, "repeat_penalty": 1.1, "repeat_last_n": 256},
         context_tokens=CONTEXT_TOKENS,
+        tiny=True,
     ),
     "echo": ModelSpec(id="echo", provider="echo", model="echo", label="Echo (repeats you; for developers)"),
 }

@@ -29,6 +29,8 @@ class ModelSpec:
     """Further sampling parameters under the provider's names, such as top_p; stored with each draft."""
     context_tokens: int = 8192
     """Most tokens that prompt and reply may have together."""
+    tiny: bool = False
+    """Whether it is so small that people are told of it."""
     fallback: str | None = None
     """The entry that answers if this model fails before its first token and the `AnswerRequest` allows a fallback."""
 

@@ -38,11 +38,11 @@ HALVES = (
     " (SELECT count(*) FROM reply r WHERE NOT EXISTS (SELECT 1 FROM draft d WHERE d.reply_id = r.id AND d.kept)),"
     " (SELECT count(*) FROM message m WHERE m.outcome = 'answered'"
     "  AND NOT EXISTS (SELECT 1 FROM reply r WHERE r.message_id = m.id)),"
-    " (SELECT count(*) FROM draft d WHERE d.status = 'complete'"
+    " (SELECT count(*) FROM draft d WHERE d.status = 'complete' AND d.model <> 'fixed text'"
     "  AND NOT EXISTS (SELECT 1 FROM score s WHERE s.draft_id = d.id))"
 )
 """Numbers of things half written: pending messages, replies without a kept draft, answers without a reply, whole drafts
-without a score entry."""
+of a model without a score entry."""
 
 
 def slow(words: int) -> Script:

@@ -17,6 +17,11 @@ TEXTS = {
     "examples": "- kind: a\n  turns:\n  - said: hi\n    reply: Hello.\n",
     "guidance.yaml": "cognitive: understand\nemotional: warm\nbehavioral: help\n",
     "summary.yaml": "instructions: Sum it up.\n",
+    "bot_answers.yaml": (
+        "facts:\n  model: {here: a, elsewhere: b, told_later: c, untold: d}\n  operator: e\n"
+        "  readers: {here: f, elsewhere: g, blind: h}\n  research: {allowed: i, refused: j}\n  stored: k\n"
+        "intents: {real: {texts: {default: An AI.}, phrasings: [are you real]}}\n"
+    ),
 }
 """A sound file of each part."""
 OURS = PromptLibrary.load()
@@ -64,7 +69,7 @@ def test_check_names_the_parts_that_come_with_heard(tmp_path: Path) -> None:
 def test_a_part_that_comes_while_the_chat_runs_is_taken_in_and_one_that_goes_away_is_a_fault(tmp_path: Path) -> None:
     write(tmp_path, "personas", TEXTS["personas"])
     library = PromptLibrary.load(tmp_path)
-    for part in ("strategies", "policies", "examples", "guidance.yaml", "summary.yaml"):
+    for part in ("strategies", "policies", "examples", "guidance.yaml", "summary.yaml", "bot_answers.yaml"):
         path = write(tmp_path, part, TEXTS[part])
         assert library.refresh()
         assert library.fault is None
@@ -119,7 +124,8 @@ def test_no_folder_can_take_a_language_or_a_number_from_the_crisis_check(tmp_pat
     (folder / "safety" / "lexicon.zh.yaml").unlink()
     assert PromptLibrary.load(folder).inherited == []
     assert [lexicon.language for lexicon in load_lexicons()] == languages
-    for name in ("safety/lexicon.en.yaml", "safety/hotlines.yaml", "safety/lexicon.sv.yaml", "emotion_words.yaml"):
+    fixed = ("emotion_words.yaml", "bot_questions.yaml")
+    for name in ("safety/lexicon.en.yaml", "safety/hotlines.yaml", "safety/lexicon.sv.yaml", *fixed):
         path = folder / name
         before = path.read_text(encoding="utf-8") if path.exists() else None
         path.write_text(f"{before or ''}# mine\n", encoding="utf-8")
