@@ -55,8 +55,11 @@ class Settings(BaseSettings):
     not hold comes with heard; unset means all of it."""
     persona_word: str = Field(default="supportive listener", min_length=1, max_length=60)
     """What the persona is called. "therapist" is forbidden for an AI in some places, so it is not the default."""
-    default_model: str = "smollm2"
-    """Entry of the models that a new visitor starts with."""
+    embedded: str = "auto"
+    """Model that runs in this process: a name of `heard models list`, or auto for the best that this machine's memory
+    and disk carry."""
+    default_model: str = ""
+    """Entry of the models that a new visitor starts with; empty: the embedded one."""
     default_strategy: str = "plain"
     """Strategy that a new visitor starts with."""
     scorer_head: str = "default"

@@ -1,6 +1,7 @@
 """`heard models`, as a person runs it; what streams, in a process of its own."""
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -8,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from heard.chat_app.commands.models import QUESTION
+from heard.chat_app.models.embedded_models import CATALOGUE
 from heard.chat_app.models.providers import PROVIDERS
 from tests import servers
 from tests.commands import Done, heard
@@ -23,7 +25,7 @@ def process(folder: Path, code: str, *arguments: str) -> "subprocess.CompletedPr
     return subprocess.run(
         [sys.executable, "-c", code, "models", *arguments],
         cwd=folder,
-        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        env=os.environ | {"PYTHONPATH": os.pathsep.join((str(ROOT / "src"), str(ROOT)))},
         capture_output=True,
         text=True,
         timeout=120,
@@ -40,13 +42,16 @@ def test_list_shows_what_is_missing(tmp_path: Path) -> None:
     (tmp_path / "models.toml").write_text('qwen = { provider = "openai", model = "q", key_env = "QWEN_KEY" }')
     done = models(tmp_path, "list", HEARD_CACHE_DIR=str(tmp_path / "cache"))
     assert done.status == 0, done.stderr
-    smollm2, echo, qwen = done.stdout.splitlines()
-    assert "needs `heard models fetch`" in smollm2
-    assert "(default)" in smollm2
+    *embedded, echo, qwen = done.stdout.splitlines()
+    assert [line.split()[0] for line in embedded] == list(CATALOGUE)
+    assert all(f"needs `heard models get {name}`" in line for name, line in zip(CATALOGUE, embedded, strict=True))
+    smollm2 = embedded[-1]
+    assert "98 MB, Apache-2.0, wants" in smollm2
+    assert [line for line in embedded if "(default)" in line] == [smollm2]
     assert "ready" in echo
     assert "needs its key in QWEN_KEY" in qwen
     done = models(tmp_path, "list", HEARD_CACHE_DIR=str(tmp_path / "cache"), QWEN_KEY="k")
-    assert "ready" in done.stdout.splitlines()[2]
+    assert "ready" in done.stdout.splitlines()[-1]
 
 
 @pytest.mark.parametrize("provider", ["anthropic", "google", "ollama", "transformers"])
@@ -73,7 +78,7 @@ def test_try_asks_a_model_of_every_provider(tmp_path: Path, wire: Wire) -> None:
         (tmp_path / "models.toml").write_text(
             f'mine = {{ provider = "{wire.provider}", model = "scripted", base_url = "{server.base_url}" }}'
         )
-        assert f"mine     {wire.provider:<12}  ready" in models(tmp_path, "list").stdout
+        assert re.search(rf"^mine +{wire.provider} +ready", models(tmp_path, "list").stdout, re.MULTILINE)
         done = models(tmp_path, "try", "mine", "Hi")
     assert (done.status, done.stdout) == (0, "That sounds hard.\n")
     assert "7 tokens read, 3 written." in done.stderr
