@@ -59,18 +59,18 @@ class LocalServer:
         )
 
 
-async def find_servers(ports: Iterable[Port] = PORTS) -> list[LocalServer]:
-    """Ask all ports at once, for at most ASK_SECONDS; return the servers that answered, in the order of `ports`."""
+async def find_servers(ports: Iterable[Port] = PORTS, seconds: float = ASK_SECONDS) -> list[LocalServer]:
+    """Ask all ports at once, for at most `seconds`; return the servers that answered, in the order of `ports`."""
     # No proxy of the environment stands between two programs of one machine.
-    async with httpx2.AsyncClient(timeout=ASK_SECONDS, trust_env=False, follow_redirects=False) as client:
-        found = await asyncio.gather(*(_ask(client, port) for port in ports))
+    async with httpx2.AsyncClient(timeout=seconds, trust_env=False, follow_redirects=False) as client:
+        found = await asyncio.gather(*(_ask(client, port, seconds) for port in ports))
     return [server for server in found if server is not None]
 
 
-async def _ask(client: httpx2.AsyncClient, port: Port) -> LocalServer | None:
+async def _ask(client: httpx2.AsyncClient, port: Port, seconds: float) -> LocalServer | None:
     body = b""
     try:
-        async with asyncio.timeout(ASK_SECONDS):
+        async with asyncio.timeout(seconds):
             async with client.stream("GET", f"http://127.0.0.1:{port.number}{port.path}") as response:
                 if response.status_code != 200:
                     return None

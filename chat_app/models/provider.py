@@ -67,7 +67,7 @@ class Provider:
     named: bool = True
     """Whether there is more than one model, so that an entry may have `model` and `key_env`."""
     files: bool = False
-    """Whether an entry may name a GGUF file by `file`, one of the Hub with `repo`, or one of the catalogue by `model`."""
+    """Whether an entry may name a GGUF file by `file` (of the Hub with `repo`), or a model of the catalogue."""
     example: str = "the server's own name for the model"
     """What `model` is, in a sentence."""
     own_path: tuple[str, ...] = ()
