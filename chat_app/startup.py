@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from heard.chat_app.common.settings import Settings, SettingsError
+from heard.chat_app.conversation.examples import ExamplePicker
 from heard.chat_app.conversation.services import Services
 from heard.chat_app.models.client import Models, load_models
 from heard.chat_app.models.downloads import Weights, check_weights
@@ -15,6 +16,7 @@ from heard.chat_app.models.local_chat import Engine
 from heard.chat_app.models.machine import cores, free_memory
 from heard.chat_app.models.records import ModelSpec
 from heard.chat_app.page.prompt_watch import record_arm_prompts
+from heard.chat_app.safety.reply_guard import ReplyGuard
 from heard.chat_app.studies.live_study import configured_study
 from heard.chat_app.studies.study_file import StudyFile
 from heard.db.engine import create_engine, upgrade
@@ -28,6 +30,7 @@ from heard.scorer.emotion import EmotionFile, EmotionReader
 from heard.scorer.encoder import Encoder
 from heard.scorer.hub import encoder_of
 from heard.scorer.score import Scorer, head_folder
+from heard.scorer.text_index import embedded_vectors
 
 SCORER_THREADS = 2
 """Threads of one scoring run. A person waits for it: two threads take two thirds of one's time."""
@@ -139,7 +142,11 @@ async def open_services(
     )
     store = Store(database)
     studies = StudyStore(database)
-    services = Services(settings, store, models, scorer, library, engine, studies, reader=reader)
+    guard = ReplyGuard.load(lambda: scorer.encoder, scorer.misreads)
+    picker = ExamplePicker(lambda: embedded_vectors(embedded, scorer.vectors), settings.cache_dir)
+    services = Services(
+        settings, store, models, scorer, library, engine, studies, reader=reader, guard=guard, examples=picker
+    )
     loop, summary_tasks = asyncio.get_running_loop(), services.summary_tasks
 
     def end_summaries(conversations: set[str]) -> None:

@@ -23,8 +23,8 @@ _UNBLINDING_BALLOT = ("order_seed", "order_row", "attention", "condition")
 _UNBLINDING_VOTE = ("sources", "leaks", "attention", "condition")
 _REVEALED_OF_ANSWER = (
     "human", "persona", "strategy", "model", "parameters", "prompt_sha256", "first_token_seconds", "total_seconds",
-    "prompt_tokens", "completion_tokens", "improve_assigned", "improved", "policy", "cut", "drafts", "characters",
-    "words", "formatting", "leak", *(f"score_{field.name}" for field in fields(ScoreRecord)),
+    "prompt_tokens", "completion_tokens", "improve_assigned", "improved", "policy", "guard", "guard_kinds", "cut",
+    "drafts", "characters", "words", "formatting", "leak", *(f"score_{field.name}" for field in fields(ScoreRecord)),
 )  # fmt: skip
 
 

@@ -29,6 +29,10 @@ class DraftStatus(StrEnum):
     COMPLETE = "complete"
     BROKEN = "broken"
     STOPPED = "stopped"
+    CAUGHT = "caught"
+    """The guard did not let it through; the person reads another."""
+    EMPTY = "empty"
+    """Nothing of it was fit to show, so that it was drawn again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,6 +153,12 @@ class DraftRecord:
     """The requested model that failed, if `model` answered in its place."""
     steps: tuple[StepRecord, ...] = ()
     """The hidden calls before this one, in order. With the first draft only: rewrites reuse their texts."""
+    caught: str | None = None
+    """Of a CAUGHT draft, whose text ends with the sentence that was caught: the kind, such as "medical"."""
+    caught_by: str | None = None
+    """Of a CAUGHT draft: what of the guard caught it, such as "rule" or "head"."""
+    ended_by: str | None = None
+    """Why it was ended before the model's own end, such as "length", "repeat" or "hashtag"; None where it was not."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -111,6 +111,11 @@ class AnswerRecord:
     """File name of the rewrite policy; None for a human answer, and in rows from before there were policies."""
     cut: bool | None = None
     """Whether the text ended because it had reached the token limit; None for a human answer."""
+    guard: str | None = None
+    """What the guard did: "passed", "rewritten" (a draft was caught, and a later one is shown), "fixed" (a fixed text
+    is shown) or "off"; None for a human answer, and in rows from before there was a guard."""
+    guard_kinds: list[str] = field(default_factory=list)
+    """Kinds of what was caught, one for each caught draft in order."""
     drafts: list[dict[str, Any]] = field(default_factory=list)
     """Every draft in order, the kept one included: the JSON of its DraftRecord."""
     characters: int = 0

@@ -79,6 +79,8 @@ class AnswerRow(Base):
     improve_assigned: Mapped[bool | None]
     improved: Mapped[bool]
     policy: Mapped[str | None]
+    guard: Mapped[str | None]
+    guard_kinds: Mapped[list[Any]] = mapped_column(JsonList, server_default="[]")
     cut: Mapped[bool | None]
     drafts: Mapped[list[Any]] = mapped_column(JsonList)
     characters: Mapped[int]

@@ -136,6 +136,9 @@ class DraftRow(Base):
     cut: Mapped[bool]
     fallback_for: Mapped[str | None]
     steps: Mapped[list[Any]] = mapped_column(JsonList)
+    caught: Mapped[str | None]
+    caught_by: Mapped[str | None]
+    ended_by: Mapped[str | None]
     created_at: Mapped[datetime]
     score: Mapped["ScoreRow | None"] = relationship(lazy="raise", passive_deletes=True, uselist=False)
 

@@ -1,7 +1,8 @@
 """Which earlier turns a prompt holds: the first one, a summary of what is left out, and the newest that fit.
 
 The first turn says what brought the person here, the newest what is being talked about; the middle is what a model
-misses least (Liu et al. 2024, "Lost in the middle"). Pure: a counter of tokens comes from the caller.
+misses least (Liu et al. 2024, "Lost in the middle"). Examples stand before the first turn and take only the room that
+the turns leave. Pure: a counter of tokens comes from the caller.
 """
 
 import itertools
@@ -80,6 +81,17 @@ def with_summary(head: Sequence[PromptMessage], summary: str | None) -> list[Pro
     return [PromptMessage("system", section), *head]
 
 
+def kept_examples(examples: Sequence[Sequence[Exchange]], room: int, count: TokenCounter) -> list[Sequence[Exchange]]:
+    """As many of the last examples, in order and each whole, as fit `room` tokens together."""
+    kept: list[Sequence[Exchange]] = []
+    for example in reversed(examples):
+        room -= sum(exchange_tokens(pair, count) for pair in example)
+        if room < 0:
+            break
+        kept.insert(0, example)
+    return kept
+
+
 def with_history(
     head: Sequence[PromptMessage],
     history: Sequence[Exchange],
@@ -88,27 +100,35 @@ def with_history(
     summary: str | None,
     room: int,
     count: TokenCounter,
-) -> list[PromptMessage]:
-    """All messages of a prompt that takes at most `room` tokens, unless head and last alone are longer.
+    examples: Sequence[Sequence[Exchange]] = (),
+) -> tuple[list[PromptMessage], int]:
+    """All messages of a prompt that takes at most `room` tokens, unless head and last alone are longer; and how many
+    exchanges of them, after the system text, are examples.
 
-    The summary gives way before the last message does.
+    The examples give way first, the earliest of them before the others, and then the history. The summary gives way
+    before the last message does.
     """
     opening = with_summary(head, summary)
-    whole = [*(message.content for message in (*opening, last)), *(text for pair in history for text in pair)]
-    kept = list(history)
+    pairs = [*(pair for example in examples for pair in example), *history]
+    whole = [*(message.content for message in (*opening, last)), *(text for pair in pairs for text in pair)]
+    kept, shown = list(history), list(examples)
     if token_upper_bound(whole) > room:
         left = room - prompt_tokens([*opening, last], count)
         if left < 0:
             opening, left = list(head), room - prompt_tokens([*head, last], count)
         kept = kept_history(history, left, count)
+        left -= sum(exchange_tokens(pair, count) for pair in kept)
+        shown = kept_examples(examples, left, count) if len(kept) == len(history) else []
+    before = [pair for example in shown for pair in example]
     said: list[PromptMessage] = []
-    for message, reply in kept:
+    for message, reply in (*before, *kept):
         said += [PromptMessage("user", message), PromptMessage("assistant", reply)]
-    return [*opening, *said, last]
+    return [*opening, *said, last], len(before)
 
 
 def exchanges_included(prompt: Prompt, history: Sequence[Exchange]) -> list[bool]:
-    """Of each earlier turn, whether the prompt holds it."""
-    contents = [message.content for message in prompt.messages]
+    """Of each earlier turn, whether the prompt holds it. An example with the same words is none."""
+    after = sum(message.role == "system" for message in prompt.messages) + 2 * prompt.examples
+    contents = [message.content for message in prompt.messages[after:]]
     held = set(itertools.pairwise(contents))
     return [pair in held for pair in history]

@@ -1,4 +1,4 @@
-"""Reads the prompt files: personas, strategies, policies, guidance, summary; and reads them again when they are edited.
+"""Reads the prompt files: personas, strategies, policies, examples, guidance, summary; again when they are edited.
 
 A developer adds a persona by dropping a file into the folder. Every key is checked: a misspelt field is refused with
 the file, the fault and the nearest right name, because a persona whose `max_tokns` was silently ignored would run a
@@ -16,7 +16,8 @@ from typing import Annotated, Any
 
 from pydantic import with_config
 
-from heard.hints import closest
+from heard.hints import closest, nearest_name
+from heard.prompts.example_files import DEFAULT_EXAMPLES, Example, ExampleSet, read_examples
 from heard.prompts.fields import NonEmpty, only_variables
 from heard.prompts.files import PromptFileError, read_record, yaml_files
 from heard.prompts.persona_files import WORD, read_persona
@@ -56,11 +57,15 @@ PARTS: Mapping[str, Reader] = {
     "personas": read_persona,
     "strategies": lambda path, _: read_strategy(path),
     "policies": lambda path, _: read_policy(path),
+    "examples": lambda path, _: read_examples(path),
     "guidance.yaml": _read_guidance,
     "summary.yaml": lambda path, _: read_record(path, SummaryInstructions),
 }
 """What a folder may hold, and how each file of it is read."""
-FOLDERS = ("personas", "strategies", "policies")
+MENUS = ("personas", "strategies", "policies")
+FOLDERS = (*MENUS, "examples")
+BESIDE = ("policies", "examples")
+"""Folders whose files stand beside those that come with heard, or in place of the one of the same name."""
 
 
 @dataclass(slots=True)
@@ -78,6 +83,8 @@ class PromptLibrary:
     """What a rewrite is told, by component: cognitive, emotional, behavioral."""
     summary: SummaryInstructions
     """How a long conversation is summed up."""
+    examples: dict[str, tuple[Example, ...]] = field(default_factory=dict)
+    """Exchanges to show before a message, by the persona whose voice they have (`Persona.examples_of`)."""
     fault: str | None = None
     """Why files edited since then are not in use, in a sentence; None while all are."""
     waiting: bool = False
@@ -131,7 +138,7 @@ class PromptLibrary:
         own = self._folder / part
         if own.exists():
             self._own.add(part)
-        places = [] if part in self._own and part != "policies" else [BUILT_IN / part]
+        places = [] if part in self._own and part not in BESIDE else [BUILT_IN / part]
         return [*places, own] if part in self._own else places
 
     def _current_stamps(self) -> dict[str, Stamp]:
@@ -148,12 +155,30 @@ class PromptLibrary:
                 faults += wrong
                 paths |= {path.name: path for path in found}
             read[part] = [record for path in paths.values() if (record := self._record(path, reader, faults))]
+        faults = faults or list(self._example_faults(read["personas"], read["examples"]))
         if not faults:
-            for part in FOLDERS:
+            for part in MENUS:
                 by_order = sorted(read[part], key=lambda record: (record.order, record.id))
                 setattr(self, part, {record.id: record for record in by_order})
+            self.examples = {one.id: one.examples for one in read["examples"]}
             (self.guidance,), (self.summary,) = read["guidance.yaml"], read["summary.yaml"]
         return faults
+
+    def _example_faults(self, personas: Iterable[Persona], sets: Iterable[ExampleSet]) -> Iterator[str]:
+        """Personas whose examples are not there, and files of one's own that no persona would ever show."""
+        names, used = [one.id for one in sets], set()
+        for persona in personas:
+            if persona.examples and persona.examples_of not in names:
+                yield (
+                    f"{self._sources('personas')[-1] / persona.id}.yaml: there are no examples called "
+                    f"{persona.examples_of}. {nearest_name(persona.examples_of, names)}"
+                )
+            elif persona.examples:
+                used.add(persona.examples_of)
+        for name in names if "examples" in self._own else ():
+            path = self._folder / "examples" / f"{name}.yaml"
+            if name not in used and path.exists() and self._folder != BUILT_IN:
+                yield f"{path} is shown by no persona. Write `examples: {DEFAULT_EXAMPLES}` into the persona's file."
 
     def _record(self, path: Path, reader: Reader, faults: list[str]) -> Any:
         """What a file holds, read only if it has changed; None, with its faults noted, if it has any."""

@@ -4,8 +4,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import with_config
+from pydantic import Field, Strict, StrictBool, with_config
 
+from heard.prompts.example_files import DEFAULT_EXAMPLES, MAX_EXAMPLES
 from heard.prompts.fields import MAX_TOKENS, NonEmpty, Order, Tokens, exactly_once, only_variables
 from heard.prompts.files import PromptFileError, read_record
 from heard.prompts.records import Persona, Starter
@@ -36,6 +37,9 @@ class PersonaFile:
     greeting: PersonaText = ""
     starters: tuple[Starter, ...] = ()
     persona_word: NonEmpty = ""
+    trim: StrictBool = True
+    examples: Annotated[int, Field(ge=0, le=MAX_EXAMPLES), Strict()] | None = None
+    examples_of: NonEmpty = ""
 
 
 def read_persona(path: Path, word: str) -> Persona:
@@ -58,4 +62,7 @@ def read_persona(path: Path, word: str) -> Persona:
         order=file.order,
         starters=file.starters,
         greeting=fill(file.greeting, words).strip(),
+        trim=file.trim,
+        examples=(DEFAULT_EXAMPLES if file.examples_of else 0) if file.examples is None else file.examples,
+        examples_of=file.examples_of or path.stem,
     )

@@ -29,6 +29,8 @@ class Prompt:
     messages: tuple[PromptMessage, ...]
     max_tokens: int
     """Upper bound of the reply, in the model's own tokens."""
+    examples: int = 0
+    """Exchanges after the system text, a message and its reply each, that are examples and no history."""
 
     @property
     def sha256(self) -> str:
@@ -63,6 +65,12 @@ class Persona:
     starters: tuple[Starter, ...]
     greeting: str = ""
     """Shown where a chat opens; no model reads it."""
+    trim: bool = True
+    """Whether a reply ends where debris begins, and with its last whole sentence."""
+    examples: int = 0
+    """Most examples that go before a message, 0..4."""
+    examples_of: str = ""
+    """The file in `prompts/examples/` that they are of, without its ending."""
 
 
 READING = ("emotion", "cause")

@@ -170,6 +170,17 @@ class Encoder:
         windows = [self._window(ids[at : at + size]) for at in range(0, max(1, len(ids)), size)]
         return windows[0] if len(windows) == 1 else [np.concatenate(parts) for parts in zip(*windows, strict=True)]
 
+    def states_of_many(self, texts: Sequence[Sequence[int]]) -> States:
+        """`states` of texts of one length that fit a window, texts x (tokens + 2) x (layers * width): read together,
+        which takes a third of the time."""
+        tokens = np.array([[self._cls, *ids, self._sep] for ids in texts], dtype=np.int32)
+        states: States = self._session.run(["states"], {"input_ids": tokens})[0]
+        return states
+
+    def fits_window(self, count: int) -> bool:
+        """Whether a text of `count` tokens is read at once."""
+        return count <= self._content
+
     def windows(self, count: int) -> list[slice]:
         """The rows of `states` that were read together, for a text of `count` tokens."""
         size = self._window_size(count)

@@ -15,6 +15,7 @@ from heard.scorer.evidence import spans
 from heard.scorer.head import Array, Head
 from heard.scorer.records import COMPONENTS, HIGHEST, LOWEST, SCALES, EmpathyScore, Level, ScoreStatus, level_of
 from heard.scorer.relevance import LOOKED_BACK, is_short, verdict
+from heard.scorer.shared_emotion import implied_emotion
 from heard.scorer.text import REASONS, read
 from heard.scorer.vectors import Vectors
 
@@ -72,6 +73,11 @@ class Scorer:
         self.head = head
         self.encoder = encoder
         self._vectors = vectors
+
+    @property
+    def vectors(self) -> Vectors | None:
+        """Its sentence vectors; None of a head that needs none."""
+        return self._vectors
 
     @classmethod
     def load(cls, head: Path, encoder: Path, *, threads: int = 1) -> "Scorer":
@@ -164,6 +170,17 @@ class Scorer:
             name: (max(LOWEST, float(middle) - width), min(HIGHEST, float(middle) + width))
             for name, middle, width in zip(SCALES, middles, self.head.file.half_widths, strict=False)
         }
+
+    def misreads(self, seeker: str, reply: str) -> bool:
+        """Whether a reply shares joy in what reads as bad news, or sorrow at good; no more than a sign of it.
+
+        False with a head that does not mark replies. Never raises on any strings.
+        """
+        reading = read(reply)
+        if self.head.relevance is None or implied_emotion(reading.text) not in ("joy", "sorrow"):
+            return False
+        seen = self._encode(reply)
+        return isinstance(seen, _Encoded) and self._doubts(seeker, seen, ()).get("misread", -1.0) >= 1
 
     def score_many(self, pairs: Sequence[tuple[str, str]]) -> list[EmpathyScore]:
         """`score` for each (seeker, reply), in order."""

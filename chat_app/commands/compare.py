@@ -66,6 +66,12 @@ def compare(
     personas: Annotated[
         str, typer.Option("--personas", metavar="P,Q", help="Personas. Default: the first, as a new visitor has it.")
     ] = "",
+    examples: Annotated[
+        str,
+        typer.Option(
+            "--examples", metavar="on|off|both", help="The personas' examples. With both, each persona twice."
+        ),
+    ] = "on",
     open_calls: OpenCallsOption = 4,
     per_minute: PerMinuteOption = None,
 ) -> None:
@@ -77,42 +83,46 @@ def compare(
 
     Into DIR go results.csv (one row an answer), summary.csv and summary.md
     (means with intervals of 95%; each strategy against plain on the same
-    questions, paired, with Wilcoxon's test corrected by Holm; tokens and
-    seconds), and radar.png and radar.svg (needs the extra "charts").
+    questions, and examples against none, paired, with Wilcoxon's test
+    corrected by Holm; tokens and seconds), and radar.png and radar.svg (needs the extra "charts").
 
     Each answer is in DIR's journal as soon as it is there. After Ctrl-C or
     kill -9 the same command goes on with what is missing or had failed, and
     asks for nothing twice. A question in a crisis is never sent. Failures are
     counted and told, and then the exit status is 2.
     """
-    from heard.chat_app.comparing.plan import Plan, default_persona, resolve_names
+    from heard.chat_app.comparing.plan import Plan, default_persona, examples_wanted, resolve_names, with_examples
+
+    wanted = examples_wanted(examples)
 
     def plan(services: "Services", usable: "Questions") -> "Plan":
         library = services.library
+        named = resolve_names("persona", personas or default_persona(services), library.personas)
         return Plan(
             command="compare",
             questions=tuple(usable.questions),
             models=resolve_names("model", models, services.models.specs),
-            personas=resolve_names("persona", personas or default_persona(services), library.personas),
+            personas=with_examples(named, wanted),
             strategies=resolve_names("strategy", strategies, library.strategies),
             policies=(library.policies["never"],),
+            examples=library.examples,
         )
 
     def finish(answers: "Sequence[Answer]") -> "list[ReportTable]":
-        from heard.chat_app.comparing.figures import BASELINE, differences
+        from heard.chat_app.comparing.figures import BASELINE, differences, example_differences
         from heard.chat_app.comparing.tables import radar_means, report_tables, results_csv, summary_csv
 
-        pairs = differences(answers)
-        tables = report_tables(answers, pairs)
+        pairs, of_examples = differences(answers), example_differences(answers)
+        tables = report_tables(answers, pairs, of_examples)
         write_files(
             out,
             {
                 "results.csv": results_csv(answers),
-                "summary.csv": summary_csv(answers, pairs),
+                "summary.csv": summary_csv(answers, pairs, of_examples),
                 "summary.md": "\n".join(report_table.markdown() for report_table in tables),
             },
         )
-        if not pairs:
+        if not pairs and not of_examples:
             typer.echo(f"Without the strategy {BASELINE} and another one there is nothing to hold against each other.")
         _draw(radar_means(answers), out)
         return tables

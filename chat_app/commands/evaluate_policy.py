@@ -61,6 +61,7 @@ def evaluate_policy(
             personas=resolve_names("persona", persona or default_persona(services), library.personas),
             strategies=resolve_names("strategy", strategy, library.strategies),
             policies=resolve_names("policy", ",".join(policies), library.policies),
+            examples=library.examples,
         )
 
     def finish(answers: "Sequence[Answer]") -> "list[ReportTable]":

@@ -9,14 +9,16 @@ import typer
 from heard.hints import nearest_name
 
 if TYPE_CHECKING:
+    from heard.prompts.example_files import Example
     from heard.prompts.library import PromptLibrary  # with pydantic and YAML, which `heard --help` does without
+    from heard.prompts.records import Persona
 
 app = typer.Typer(help="Check and show personas, strategies, policies and guidance.", no_args_is_help=True)
 
 Folder = Annotated[
     Path | None,
     typer.Option(
-        help="Folder with some of personas/, strategies/, policies/, guidance.yaml and summary.yaml of your own."
+        help="Folder with some of personas/, strategies/, policies/, examples/, guidance.yaml, summary.yaml of your own."  # noqa: E501
     ),
 ]
 BAD_FILES = 2
@@ -62,6 +64,9 @@ def check(folder: Folder = None) -> None:
         typer.echo(f"strategy  {strategy.id:<24} {strategy.name}{steps}")
     for policy in library.policies.values():
         typer.echo(f"policy    {policy.id:<24} {policy.name}")
+    for name, examples in library.examples.items():
+        several = sum(len(example.turns) > 1 for example in examples)
+        typer.echo(f"examples  {name:<24} {len(examples)} exchanges, {several} of several turns")
     counts = (
         f"{len(library.personas)} personas, {len(library.strategies)} strategies and {len(library.policies)} policies"
     )
@@ -77,12 +82,16 @@ def show(
     persona: Annotated[str, typer.Argument(help="Name of a persona, as `heard prompts check` lists it.")],
     strategy: Annotated[str, typer.Argument(help="Name of a strategy.")] = "plain",
     message: Annotated[str, typer.Option("--message", help="The person's words.")] = "I had a bad day.",
+    examples: Annotated[
+        bool, typer.Option(help="With the persona's examples, which are picked by the message, or without any.")
+    ] = True,
     folder: Folder = None,
 ) -> None:
     """Print every call of one reply: the exact messages in order, and the sha256 that the data has of them.
 
     The hidden steps come first. Where the text of a step, or the encoder's reading, will go, its variable stands in
-    braces; a call with such a variable is sent, and has its sha256 in the data, with the text in its place.
+    braces; a call with such a variable is sent, and has its sha256 in the data, with the text in its place. The
+    examples are those that go before this message as a conversation's first one.
     """
     from heard.prompts.build import reply_calls
     from heard.prompts.files import PromptFileError
@@ -92,11 +101,27 @@ def show(
         raise PromptFileError(f'No persona "{persona}". {nearest_name(persona, library.personas)}')
     if strategy not in library.strategies:
         raise PromptFileError(f'No strategy "{strategy}". {nearest_name(strategy, library.strategies)}')
-    calls = list(reply_calls(library.personas[persona], library.strategies[strategy], message))
+    who = library.personas[persona]
+    shown = _picked(library, who, message) if examples and who.examples else ()
+    calls = list(reply_calls(who, library.strategies[strategy], message, shown))
     for name, prompt, variables in calls:
         if len(calls) > 1:
             typer.echo(f"=== {name}")
         for part in prompt.messages:
             typer.echo(f"--- {part.role}\n{part.content}")
         left = f", with {' and '.join(f'{{{variable}}}' for variable in variables)} not filled in" if variables else ""
-        typer.echo(f"--- at most {prompt.max_tokens} tokens, sha256 {prompt.sha256}{left}")
+        first = f"{prompt.examples} exchanges before the message are examples, " if prompt.examples else ""
+        typer.echo(f"--- {first}at most {prompt.max_tokens} tokens, sha256 {prompt.sha256}{left}")
+
+
+def _picked(library: "PromptLibrary", persona: "Persona", message: str) -> "tuple[Example, ...]":
+    """The persona's examples for a first message."""
+    from heard.chat_app.common.settings import load_settings
+    from heard.chat_app.conversation.examples import ExamplePicker
+    from heard.chat_app.models.downloads import ENCODER, fetch_bundles
+    from heard.scorer.text_index import embedded_vectors
+
+    cache_dir = load_settings().cache_dir
+    fetch_bundles((ENCODER,), cache_dir)
+    picker = ExamplePicker(lambda: embedded_vectors(ENCODER.folder_in(cache_dir)), cache_dir)
+    return picker.pick(persona.examples_of, library.examples[persona.examples_of], message, persona.examples)

@@ -51,8 +51,8 @@ class Settings(BaseSettings):
     models_file: Path = Path("models.toml")
     """Model entries beside the built-in ones; may be absent."""
     prompts_dir: Path | None = None
-    """Folder with some of personas/, strategies/, policies/, guidance.yaml and summary.yaml of your own. What it does
-    not hold comes with heard; unset means all of it."""
+    """Folder with some of personas/, strategies/, policies/, examples/, guidance.yaml and summary.yaml of your own.
+    What it does not hold comes with heard; unset means all of it."""
     persona_word: str = Field(default="supportive listener", min_length=1, max_length=60)
     """What the persona is called. "therapist" is forbidden for an AI in some places, so it is not the default."""
     embedded: str = "auto"

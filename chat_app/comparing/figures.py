@@ -1,18 +1,21 @@
-"""Figures of a comparison: means with intervals, and each strategy against plain on the same questions.
+"""Figures of a comparison: means with intervals; each strategy against plain, and examples against none, on the same
+questions.
 
 Intervals are of 95%, by the percentile bootstrap over questions (Efron 1979). A difference is paired: only questions
 that both have answered with a score count. Its test is Wilcoxon's signed-rank test (1945), two-sided; over all
-strategies that are compared, the p values of one score are corrected by Holm's step-down method (1979).
+strategies (or all sources with examples) that are compared, the p values of one score are corrected by Holm's step-down
+method (1979).
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from scipy.stats import bootstrap, wilcoxon  # type: ignore[import-untyped]
 
-from heard.chat_app.comparing.answers import MEASURES, Answer, score_of
+from heard.chat_app.comparing.answers import MEASURES, Answer, Source, score_of
+from heard.chat_app.comparing.plan import WITHOUT_EXAMPLES
 
 Floats = np.ndarray[Any, np.dtype[Any]]
 
@@ -39,7 +42,8 @@ class Estimate:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """The difference of a strategy to BASELINE in one score, with one model and persona or over ALL of them."""
+    """The difference of a strategy to BASELINE, or of examples to none, in one score, with one model and persona or
+    over ALL of them."""
 
     model: str
     persona: str
@@ -47,7 +51,7 @@ class Difference:
     measure: str
     """One of MEASURES."""
     estimate: Estimate
-    """Strategy minus plain, -2..2; `n` counts the pairs."""
+    """Strategy minus plain, or with examples minus without, -2..2; `n` counts the pairs."""
     p: float | None
     """None if no pair differs, or there is none."""
     p_holm: float | None = None
@@ -67,29 +71,47 @@ def differences(answers: Iterable[Answer]) -> list[Difference]:
 
     Over ALL, a question's difference is the mean of its differences, so that questions stay the sampling unit.
     """
-    scores: dict[tuple[str, str, str], dict[str, Answer]] = {}
-    for answer in answers:
-        question, model, persona, strategy, _ = answer.key
-        scores.setdefault((model, persona, strategy), {})[question] = answer
+    scores = _by_question(answers)
     strategies = list(dict.fromkeys(strategy for _, _, strategy in scores if strategy != BASELINE))
     pairs = list(dict.fromkeys((model, persona) for model, persona, strategy in scores if strategy == BASELINE))
     found: list[Difference] = []
     for measure in MEASURES:
         single, pooled = [], []
         for strategy in strategies:
-            of_question: dict[str, list[float]] = {}
+            by_source: list[dict[str, float]] = []
             for model, persona in pairs:
                 paired = _paired_differences(
                     scores[model, persona, BASELINE], scores.get((model, persona, strategy), {}), measure
                 )
                 single.append(_difference(model, persona, strategy, measure, list(paired.values())))
-                for question, value in paired.items():
-                    of_question.setdefault(question, []).append(value)
-            means = [float(np.mean(values)) for values in of_question.values()]
-            pooled.append(_difference(ALL, ALL, strategy, measure, means))
+                by_source.append(paired)
+            pooled.append(_difference(ALL, ALL, strategy, measure, _question_means(by_source)))
         found += _with_holm(single)
         if len(pairs) > 1:
             found += _with_holm(pooled)
+    return found
+
+
+def example_differences(answers: Iterable[Answer]) -> list[Difference]:
+    """Return the difference of each source that was tried with and without examples: with minus without, and over ALL
+    if there are several."""
+    scores = _by_question(answers)
+    pairs = {
+        source: other
+        for source in scores
+        if (other := (source[0], f"{source[1]}{WITHOUT_EXAMPLES}", source[2])) in scores
+    }
+    found: list[Difference] = []
+    for measure in MEASURES:
+        by_source = [_paired_differences(scores[other], scores[source], measure) for source, other in pairs.items()]
+        found += _with_holm(
+            [
+                _difference(*source, measure, list(paired.values()))
+                for source, paired in zip(pairs, by_source, strict=True)
+            ]
+        )
+        if len(pairs) > 1:
+            found.append(_difference(ALL, ALL, ALL, measure, _question_means(by_source)))
     return found
 
 
@@ -101,6 +123,23 @@ def holm(values: Sequence[float]) -> list[float]:
         highest = max(highest, min(1.0, (len(values) - place) * values[index]))
         corrected[index] = highest
     return corrected
+
+
+def _by_question(answers: Iterable[Answer]) -> dict[Source, dict[str, Answer]]:
+    scores: dict[Source, dict[str, Answer]] = {}
+    for answer in answers:
+        question, model, persona, strategy, _ = answer.key
+        scores.setdefault((model, persona, strategy), {})[question] = answer
+    return scores
+
+
+def _question_means(by_source: Iterable[Mapping[str, float]]) -> list[float]:
+    """The mean difference of each question over sources."""
+    of_question: dict[str, list[float]] = {}
+    for paired in by_source:
+        for question, value in paired.items():
+            of_question.setdefault(question, []).append(value)
+    return [float(np.mean(values)) for values in of_question.values()]
 
 
 def _paired_differences(plain: dict[str, Answer], other: dict[str, Answer], measure: str) -> dict[str, float]:

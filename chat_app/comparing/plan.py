@@ -2,8 +2,9 @@
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, is_dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass, field, is_dataclass, replace
+from enum import StrEnum
 from typing import Any, TypeVar
 
 from heard.chat_app.comparing.questions import Question
@@ -11,12 +12,25 @@ from heard.chat_app.conversation.services import Services
 from heard.chat_app.models.records import ModelSpec
 from heard.errors import UserError
 from heard.hints import nearest_name
+from heard.prompts.example_files import Example
 from heard.prompts.records import Persona, Policy, Strategy
 
 AnswerKey = tuple[str, str, str, str, str]
 """Key of one answer: the question's id, and the names of model, persona, strategy and policy."""
 
+WITHOUT_EXAMPLES = " without examples"
+"""Ends the name of a persona that is tried without its examples; no file's name can have a space."""
+
 Named = TypeVar("Named")
+
+
+class WithExamples(StrEnum):
+    """Whether the personas' examples go before the questions."""
+
+    ON = "on"
+    OFF = "off"
+    BOTH = "both"
+    """Each persona that has examples is tried with and without them."""
 
 
 class PlanError(UserError):
@@ -50,6 +64,8 @@ class Plan:
     personas: tuple[Persona, ...]
     strategies: tuple[Strategy, ...]
     policies: tuple[Policy, ...]
+    examples: Mapping[str, tuple[Example, ...]] = field(default_factory=dict)
+    """The files of examples, by name."""
 
     def answers_of_model(self, model: ModelSpec) -> Iterator[PlannedAnswer]:
         """Yield the answers of one model, question by question, so that an interrupted run has complete questions."""
@@ -72,6 +88,8 @@ class Plan:
         parts: dict[str, Any] = {"command": self.command, "questions": _digest([q.text for q in self.questions])}
         for what in ("models", "personas", "strategies", "policies"):
             parts[what] = {one.id: _digest(one) for one in getattr(self, what)}
+        used = sorted({persona.examples_of for persona in self.personas if persona.examples})
+        parts["examples"] = {name: _digest([asdict(example) for example in self.examples[name]]) for name in used}
         return parts
 
 
@@ -86,6 +104,23 @@ def resolve_names(what: str, names: str, available: Mapping[str, Named]) -> tupl
         if requested.count(name) > 1:
             raise PlanError(f'The {what} "{name}" is named twice. Name it once.')
     return tuple(available[name] for name in requested)
+
+
+def examples_wanted(value: str) -> WithExamples:
+    """Return the value of `--examples`. Raises PlanError for any other."""
+    if value not in list(WithExamples):
+        raise PlanError(f'--examples has no value "{value}". {nearest_name(value, list(WithExamples))}')
+    return WithExamples(value)
+
+
+def with_examples(personas: Iterable[Persona], wanted: WithExamples) -> tuple[Persona, ...]:
+    """Return the personas as they are to be tried; one that has no examples is tried once, whatever is wanted."""
+    found: list[Persona] = []
+    for persona in personas:
+        without = replace(persona, id=f"{persona.id}{WITHOUT_EXAMPLES}", examples=0)
+        variants = {WithExamples.ON: [persona], WithExamples.OFF: [without], WithExamples.BOTH: [persona, without]}
+        found += variants[wanted] if persona.examples else [persona]
+    return tuple(found)
 
 
 def default_persona(services: Services) -> str:

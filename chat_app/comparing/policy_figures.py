@@ -112,8 +112,9 @@ def policies_csv(policies: Iterable[PolicyFigures]) -> str:
 
 def _scored_pair(answer: Answer) -> tuple[DraftRecord, DraftRecord] | None:
     """Return the first and the kept draft if both have a score, else None."""
-    first, kept = answer.drafts[0], answer.kept
-    if kept is None or answer.score is None or first.score is None or first.score.empathy is None:
+    first = next((draft for draft in answer.drafts if draft.status is DraftStatus.COMPLETE), None)
+    kept = answer.kept
+    if first is None or kept is None or answer.score is None or first.score is None or first.score.empathy is None:
         return None
     return first, kept
 

@@ -119,8 +119,9 @@ class _Run:
         await _wait(pace, 1)
         drafts = Drafts()
         failure: ModelFailure | None = None
+        # Researchers read these and nobody else: what a model writes by itself is what is compared.
         request = AnswerRequest(
-            planned.persona, planned.strategy, planned.model, (), planned.question.text, planned.policy
+            planned.persona, planned.strategy, planned.model, (), planned.question.text, planned.policy, guard=False
         )
         try:
             async with aclosing(write_drafts(self._services, request, drafts)) as events:

@@ -26,6 +26,7 @@ RESULT_COLUMNS = (
 SUMMARY_COLUMNS = ("part", "model", "persona", "strategy", "measure", "n", "value", "low", "high", "p", "p_holm")
 MEANS = "Scores of each source (mean of 1 to 3, with intervals of 95%)"
 AGAINST = f"Each strategy against {BASELINE}, on the same questions (difference, with intervals of 95%; p of Empathy)"
+EXAMPLES = "Examples against none, on the same questions (difference, with intervals of 95%; p of Empathy)"
 COSTS = "What they cost"
 
 
@@ -46,11 +47,13 @@ def results_csv(answers: Iterable[Answer]) -> str:
     return csv_text(RESULT_COLUMNS, [_result(answer) for answer in answers])
 
 
-def summary_csv(answers: Sequence[Answer], comparisons: Sequence[Difference]) -> str:
+def summary_csv(
+    answers: Sequence[Answer], comparisons: Sequence[Difference], examples: Sequence[Difference] = ()
+) -> str:
     """Return a CSV with one row a figure and the columns SUMMARY_COLUMNS.
 
-    `part` is "score" (a mean), "against plain" (a difference, with p), "cost" (sums and a median), or "answers"
-    (counts by status).
+    `part` is "score" (a mean), "against plain" or "against no examples" (a difference, with p), "cost" (sums and a
+    median), or "answers" (counts by status).
     """
     rows: list[Sequence[str | float | None]] = []
     for source, group in by_source(answers):
@@ -61,14 +64,17 @@ def summary_csv(answers: Sequence[Answer], comparisons: Sequence[Difference]) ->
             rows.append(("cost", *source, name, str(len(_answered(group))), value, None, None, None, None))
         for name, count in _counts(group).items():
             rows.append(("answers", *source, name, str(len(group)), str(count), None, None, None, None))
-    for pair in comparisons:
+    parts = [("against plain", pair) for pair in comparisons] + [("against no examples", pair) for pair in examples]
+    for part, pair in parts:
         source, estimate = (pair.model, pair.persona, pair.strategy), pair.estimate
         ends = (estimate.value, estimate.low, estimate.high)
-        rows.append(("against plain", *source, pair.measure, str(estimate.n), *ends, pair.p, pair.p_holm))
+        rows.append((part, *source, pair.measure, str(estimate.n), *ends, pair.p, pair.p_holm))
     return csv_text(SUMMARY_COLUMNS, rows)
 
 
-def report_tables(answers: Sequence[Answer], comparisons: Sequence[Difference]) -> list[ReportTable]:
+def report_tables(
+    answers: Sequence[Answer], comparisons: Sequence[Difference], examples: Sequence[Difference] = ()
+) -> list[ReportTable]:
     """Return the tables of the report."""
     grouped = list(by_source(answers))
     names = _SourceNames([source for source, _ in grouped])
@@ -80,6 +86,8 @@ def report_tables(answers: Sequence[Answer], comparisons: Sequence[Difference]) 
     tables = [ReportTable(MEANS + names.shared, tuple(means))]
     if comparisons:
         tables.append(ReportTable(AGAINST + names.shared, tuple(_comparison_lines(comparisons, names))))
+    if examples:
+        tables.append(ReportTable(EXAMPLES + names.shared, tuple(_comparison_lines(examples, names))))
     return [*tables, ReportTable(COSTS + names.shared, tuple(costs))]
 
 

@@ -24,6 +24,10 @@ class AnswerRequest:
     """Decides when a draft is rewritten."""
     summary: str | None = None
     """Summary of the turns between the first one of `history` and the others; None where there is none."""
+    guard: bool = True
+    """Whether the guard reads the drafts."""
+    examples: bool = True
+    """Whether the persona's examples go before the message."""
     may_fall_back: bool = False
     """Whether the model's fallback may answer in its place. Never set where answers are compared: the answer would be
     judged under the wrong model's name."""

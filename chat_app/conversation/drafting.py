@@ -1,6 +1,6 @@
 """Write the drafts of one answer: prompt, model, score, and rewrites as the policy decides (`rewriting.py`).
 
-    build the prompt -> stream -> score -> (guidance on what was weak, rewrite) -> ...
+    build the prompt -> stream through the gate (reply_gate.py) -> score -> (guidance on what was weak, rewrite) -> ...
 
 Chat turns and the answers of studies are both written here. Nothing here checks for a crisis or stores anything: that
 is the caller's work.
@@ -12,55 +12,136 @@ from contextlib import aclosing
 from dataclasses import replace
 from functools import partial
 
+from heard.chat_app.common.text import has_visible
 from heard.chat_app.conversation.answer_request import AnswerRequest
 from heard.chat_app.conversation.context_window import fit_prompt
 from heard.chat_app.conversation.drafts import Drafts
 from heard.chat_app.conversation.events import DraftComplete, DraftStarted, FellBack, Scored, Token, TurnEvent
+from heard.chat_app.conversation.examples import examples_for
 from heard.chat_app.conversation.hidden_call import ask_hidden
 from heard.chat_app.conversation.hidden_steps import run_steps
+from heard.chat_app.conversation.reply_gate import ReplyGate, fixed_reply, open_gate
 from heard.chat_app.conversation.rewriting import (
     CRITIQUE,
+    GUARD,
     Guidance,
     critique_guidance,
     critique_prompt,
     guidance_for,
     needs_another_draft,
     with_draft_seed,
+    with_reason,
 )
 from heard.chat_app.conversation.services import Services
-from heard.chat_app.models.records import Delta, ModelFailure, Waiting
+from heard.chat_app.models.records import Delta, ModelFailure, ModelSpec, Usage, Waiting
+from heard.chat_app.safety.reply_guard import Caught
 from heard.db.records import DraftStatus
 from heard.prompts.build import build_prompt, for_reply
 from heard.prompts.history import TokenCounter
 from heard.prompts.records import PolicyKind, Prompt
 from heard.scorer.score import Rated
 
+TRIES = 3
+"""Of one draft: the first, and two more after one that may not be shown."""
+MOST_DRAFTS = 8
+"""Of one answer, so that a fixed text still fits into the nine that the data keeps."""
+
 
 async def write_drafts(services: Services, request: AnswerRequest, drafts: Drafts) -> AsyncGenerator[TurnEvent, None]:
     """Generate, score and rewrite as the policy decides. Fills `drafts` on the way, so that a Stop loses nothing.
 
+    Every draft passes the gate. One that may not be shown counts as one of best of n; under other policies it is
+    written again at once, TRIES times at most. If none may be shown, a fixed text of the guard stands in their place.
+
     Raises ModelFailure; a draft that was being written is then still open in `drafts`.
     """
-    drafts.policy = request.policy.id
+    drafts.policy, drafts.guard = request.policy.id, request.guard and services.guard is not None
     guidance: Guidance | None = None
-    for number in range(1, request.policy.most_drafts + 1):
-        yield DraftStarted(number, guidance.aim if guidance else None)
-        async with aclosing(_write_draft(services, request, number, guidance, drafts)) as events:
+    for _ in range(request.policy.most_drafts):
+        tries = 1 if request.policy.kind is PolicyKind.BEST else TRIES
+        async with aclosing(_write_fit_draft(services, request, guidance, drafts, tries)) as events:
             async for event in events:
                 yield event
-        yield DraftComplete()
-        rated = await _score_newest(services, request.text, drafts, request.earlier)
-        yield Scored(number, rated.score)
-        # The numbers are on the page before the evidence is computed: the person waits for the numbers.
-        await _add_evidence(services, rated, drafts)
-        last_reply = request.history[-1][1] if request.history else None
-        if not needs_another_draft(request.policy, drafts.complete, last_reply):
+        if drafts.ended[-1].status is DraftStatus.COMPLETE:
+            async with aclosing(_rate(services, request, drafts)) as events:
+                async for event in events:
+                    yield event
+        if not _goes_on(services, request, drafts):
+            break
+        if drafts.complete:
+            guidance = await _next_guidance(services, request, drafts)
+    if not drafts.complete:
+        async with aclosing(_write_last_resort(services, request, drafts)) as events:
+            async for event in events:
+                yield event
+
+
+async def _rate(services: Services, request: AnswerRequest, drafts: Drafts) -> AsyncGenerator[TurnEvent, None]:
+    """Score the draft that is complete now."""
+    yield DraftComplete()
+    rated = await _score_newest(services, request.text, drafts, request.earlier)
+    yield Scored(drafts.ended[-1].number, rated.score)
+    # The numbers are on the page before the evidence is computed: the person waits for the numbers.
+    await _add_evidence(services, rated, drafts)
+
+
+def _goes_on(services: Services, request: AnswerRequest, drafts: Drafts) -> bool:
+    """Return whether the policy asks for another draft, after one that is complete or could not be shown."""
+    if request.policy.kind is PolicyKind.BEST:
+        return len(drafts.ended) < request.policy.most_drafts
+    if drafts.ended[-1].status is not DraftStatus.COMPLETE:
+        return False  # what is complete already stands, and of nothing complete more tries would be no better
+    last_reply = request.history[-1][1] if request.history else None
+    return needs_another_draft(request.policy, drafts.complete, last_reply)
+
+
+async def _write_last_resort(
+    services: Services, request: AnswerRequest, drafts: Drafts
+) -> AsyncGenerator[TurnEvent, None]:
+    """After drafts of which none may be shown: under best of n further tries, and then a fixed text of the guard."""
+    if request.policy.kind is PolicyKind.BEST and (left := TRIES - len(drafts.ended)) > 0:
+        async with aclosing(_write_fit_draft(services, request, None, drafts, left)) as events:
+            async for event in events:
+                yield event
+    if not drafts.complete:
+        kind = next((draft.caught for draft in reversed(drafts.ended) if draft.caught), None)
+        fixed = await asyncio.to_thread(fixed_reply, services, request, kind)
+        yield DraftStarted(len(drafts.ended) + 1, GUARD)
+        drafts.begin_fixed(fixed, len(drafts.ended) + 1, GUARD)
+        yield Token(fixed)
+        drafts.end(DraftStatus.COMPLETE)
+    async with aclosing(_rate(services, request, drafts)) as events:
+        async for event in events:
+            yield event
+
+
+async def _write_fit_draft(
+    services: Services, request: AnswerRequest, guidance: Guidance | None, drafts: Drafts, tries: int
+) -> AsyncGenerator[TurnEvent, None]:
+    """Write a draft until one is COMPLETE, at most `tries` times. The last may end CAUGHT or EMPTY."""
+    caught: Caught | None = None
+    for _ in range(tries):
+        if len(drafts.ended) >= MOST_DRAFTS:
             return
-        guidance = await _next_guidance(services, request, drafts)
+        number = len(drafts.ended) + 1
+        told = with_reason(guidance, caught)
+        yield DraftStarted(number, told.aim if told else None)
+        gate = open_gate(services, request)
+        async with aclosing(_write_draft(services, request, number, told, drafts, gate)) as events:
+            async for event in events:
+                yield event
+        if drafts.ended[-1].status is DraftStatus.COMPLETE:
+            return
+        caught = gate.caught or caught
 
 
 async def _write_draft(
-    services: Services, request: AnswerRequest, number: int, guidance: Guidance | None, drafts: Drafts
+    services: Services,
+    request: AnswerRequest,
+    number: int,
+    guidance: Guidance | None,
+    drafts: Drafts,
+    gate: ReplyGate,
 ) -> AsyncGenerator[TurnEvent, None]:
     """Write one draft with the requested model or, if that fails before its first token, with its fallback.
 
@@ -69,34 +150,69 @@ async def _write_draft(
     """
     aim = guidance.aim if guidance else None
     while True:
-        attempt = replace(request, model=with_draft_seed(request.policy, drafts.fallback or request.model, number))
+        again = bool(drafts.ended) and drafts.ended[-1].status is not DraftStatus.COMPLETE
+        model = with_draft_seed(request.policy, drafts.fallback or request.model, number, again=again)
+        attempt = replace(request, model=model)
         try:
             if drafts.variables is None:  # before the first draft, the hidden steps of the strategy
                 async with aclosing(run_steps(services, attempt, drafts)) as waits:
                     async for wait in waits:
                         yield wait
-            build = partial(_build_prompt, attempt, guidance, drafts)
-            fitted = await fit_prompt(services.models, attempt.model, build)
-            drafts.begin(attempt.model, fitted.prompt, number, aim)
+            build = partial(_build_prompt, services, attempt, guidance, drafts)
+            fitted = await fit_prompt(services.models, model, build)
+            drafts.begin(model, fitted.prompt, number, aim)
             fitted.check()
-            async with aclosing(services.models.stream(attempt.model, fitted.prompt)) as stream:
-                async for item in stream:
-                    drafts.add_item(item)
-                    match item:
-                        case Delta(piece):
-                            yield Token(piece)
-                        case Waiting():
-                            yield item
-            drafts.end(DraftStatus.COMPLETE)
+            async with aclosing(_stream_through(services, model, fitted.prompt, drafts, gate)) as events:
+                async for event in events:
+                    yield event
             return
         except ModelFailure:
-            if not request.may_fall_back or drafts.has_text or attempt.model.fallback is None:
+            if not request.may_fall_back or drafts.begun or model.fallback is None:
                 raise
-        drafts.fallback, drafts.fallback_for = services.models.specs[attempt.model.fallback], request.model.id
+        drafts.fallback, drafts.fallback_for = services.models.specs[model.fallback], request.model.id
         yield FellBack()
 
 
-def _build_prompt(request: AnswerRequest, guidance: Guidance | None, drafts: Drafts, count: TokenCounter) -> Prompt:
+async def _stream_through(
+    services: Services, model: ModelSpec, prompt: Prompt, drafts: Drafts, gate: ReplyGate
+) -> AsyncGenerator[Token | Waiting, None]:
+    """Stream the open draft through its gate and end it: COMPLETE, CAUGHT or EMPTY."""
+    usage: Usage | None = None
+    try:
+        async with aclosing(services.models.stream(model, prompt)) as stream:
+            async for item in stream:
+                drafts.note_item(item)
+                match item:
+                    case Delta(piece):
+                        if shown := await gate.feed(piece):
+                            drafts.add_text(shown)
+                            yield Token(shown)
+                    case Usage():
+                        usage = item
+                    case Waiting():
+                        yield item
+                if not gate.open:
+                    break
+    except ModelFailure:
+        # What had arrived of its last sentence is read and kept like the rest.
+        if shown := await gate.finish(cut=False):
+            drafts.add_text(shown)
+            yield Token(shown)
+        raise
+    if shown := await gate.finish(cut=usage is not None and usage.cut):
+        drafts.add_text(shown)
+        yield Token(shown)
+    if gate.caught is not None:
+        drafts.add_text(gate.caught_text)
+        drafts.end(DraftStatus.CAUGHT, caught=gate.caught)
+    else:
+        whole = has_visible(gate.text)
+        drafts.end(DraftStatus.COMPLETE if whole else DraftStatus.EMPTY, ended_by=gate.ended_by)
+
+
+def _build_prompt(
+    services: Services, request: AnswerRequest, guidance: Guidance | None, drafts: Drafts, count: TokenCounter
+) -> Prompt:
     return build_prompt(
         request.persona,
         for_reply(request.strategy, drafts.variables or {}),
@@ -104,6 +220,7 @@ def _build_prompt(request: AnswerRequest, guidance: Guidance | None, drafts: Dra
         request.text,
         guidance=guidance.text if guidance else None,
         summary=request.summary,
+        examples=examples_for(services.examples, services.library.examples, request),
         context_tokens=request.model.context_tokens,
         count=count,
     )

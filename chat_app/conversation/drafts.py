@@ -2,7 +2,7 @@
 
 import time
 import uuid
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
@@ -10,9 +10,15 @@ from typing import Any
 from heard.chat_app.common.text import clean_unicode
 from heard.chat_app.conversation.events import TurnRequest
 from heard.chat_app.models.records import Delta, ModelSpec, StreamItem, Usage
+from heard.chat_app.safety.reply_guard import Caught
 from heard.db.records import DraftRecord, DraftStatus, ReplyRecord, ScoreRecord, StepRecord
-from heard.prompts.records import Prompt
+from heard.prompts.records import Prompt, PromptMessage
 from heard.scorer.records import SCALES, EmpathyScore
+
+FIXED_TEXT = "fixed text"
+"""The model's name of a draft that no model wrote."""
+MISFITS = {"off_topic", "misread"}
+"""The scorer's notes on a reply that does not answer its message. It is kept only if every draft has one."""
 
 
 @dataclass(slots=True)
@@ -34,6 +40,8 @@ class Drafts:
     """Values of the strategy's variables; None until all its steps have ended."""
     _step: str | None = None
     """Name of the hidden step whose text is arriving, if any."""
+    guard: bool = True
+    """Whether the guard reads these drafts."""
     _open: DraftRecord | None = None
     _pieces: list[str] = field(default_factory=list)
     _began: float = 0.0
@@ -57,6 +65,7 @@ class Drafts:
                 "seed": model.seed,
                 **model.sampling,
                 "max_tokens": prompt.max_tokens,
+                "examples": prompt.examples,
             },
             first_token_seconds=None,
             total_seconds=0.0,
@@ -68,10 +77,16 @@ class Drafts:
             fallback_for=self.fallback_for,
         )
 
+    def begin_fixed(self, text: str, number: int, guidance: str) -> None:
+        """Open a draft that no model writes, with its text."""
+        prompt = Prompt((PromptMessage("assistant", text),), max_tokens=0)
+        self.begin(ModelSpec(FIXED_TEXT, FIXED_TEXT, FIXED_TEXT, FIXED_TEXT), prompt, number, guidance)
+        self.add_text(text)
+
     @property
-    def has_text(self) -> bool:
-        """Whether the open draft has any text."""
-        return self._open is not None and bool(self._pieces)
+    def begun(self) -> bool:
+        """Whether the model has written anything of the open draft."""
+        return self._open is not None and self._first is not None
 
     def begin_step(self, model: ModelSpec, prompt: Prompt, name: str) -> None:
         """Open the call of a hidden step, whose model and prompt the first draft has until its own call begins."""
@@ -99,21 +114,34 @@ class Drafts:
         self._step, self._pieces, self._first, self.usage, self._began = None, [], None, None, time.perf_counter()
         return text.strip()
 
-    def add_item(self, item: StreamItem) -> None:
-        """Add an item of the model's stream to the open draft, or to its open step."""
+    def note_item(self, item: StreamItem) -> None:
+        """Note the time of the first text, and the counts, of an item whose text may not count yet."""
         match item:
-            case Delta(piece):
-                self.add_text(piece)
+            case Delta():
+                if self._first is None:
+                    self._first = time.perf_counter() - self._began
             case Usage():
                 self.usage = item
 
+    def add_item(self, item: StreamItem) -> None:
+        """Add an item of the model's stream to the open step."""
+        self.note_item(item)
+        if isinstance(item, Delta):
+            self.add_text(item.text)
+
     def add_text(self, text: str) -> None:
         """Append text to the open draft, or to its open step."""
-        if self._first is None:
-            self._first = time.perf_counter() - self._began
-        self._pieces.append(text)
+        if text:
+            self._pieces.append(text)
 
-    def end(self, status: DraftStatus, error: str | None = None) -> None:
+    def end(
+        self,
+        status: DraftStatus,
+        error: str | None = None,
+        *,
+        caught: Caught | None = None,
+        ended_by: str | None = None,
+    ) -> None:
         """Turn the open draft into a record; does nothing if none is open."""
         if self._open is None:
             return
@@ -130,6 +158,9 @@ class Drafts:
             error=error,
             cut=self.usage.cut if self.usage else False,
             steps=tuple(self.steps),
+            caught=caught.kind if caught else None,
+            caught_by=caught.by if caught else None,
+            ended_by=ended_by,
         )
         self._open, self.steps = None, []
         self.ended.append(draft)
@@ -144,8 +175,8 @@ class Drafts:
         return [draft for draft in self.ended if draft.status is DraftStatus.COMPLETE]
 
     def with_best_kept(self) -> tuple[DraftRecord, ...]:
-        """Return all drafts with one marked as kept: the complete one of highest Empathy, the earlier on a tie; if none
-        is complete, the last."""
+        """Return all drafts with one marked as kept: of the complete ones the best by fit and then by Empathy, the
+        earlier on a tie; if none is complete, the last."""
         if not self.ended:
             return ()
         kept = max(self.complete, key=_rank, default=self.ended[-1])
@@ -167,9 +198,20 @@ class Drafts:
         )
 
 
-def _rank(draft: DraftRecord) -> float:
+def guard_action(drafts: Sequence[DraftRecord], *, guard: bool) -> str:
+    """Return what the guard did to a reply: "off", "fixed", "rewritten" or "passed"."""
+    if not guard:
+        return "off"
+    kept = next((draft for draft in drafts if draft.kept), None)
+    if kept is not None and kept.model == FIXED_TEXT:
+        return "fixed"
+    return "rewritten" if any(draft.caught for draft in drafts) else "passed"
+
+
+def _rank(draft: DraftRecord) -> tuple[bool, float]:
     # A draft that could not be scored ranks below every score: it is kept only if there is nothing better.
-    return draft.score.empathy if draft.score and draft.score.empathy is not None else 0.0
+    notes = (draft.score.details or {}).get("notes", ()) if draft.score else ()
+    return not set(notes) & MISFITS, draft.score.empathy if draft.score and draft.score.empathy is not None else 0.0
 
 
 def draft_to_json(draft: DraftRecord) -> dict[str, Any]:

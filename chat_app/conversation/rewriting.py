@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from heard.chat_app.conversation.formulaic import formulaic
 from heard.chat_app.conversation.services import Services
 from heard.chat_app.models.records import ModelSpec
+from heard.chat_app.safety.reply_guard import Caught
 from heard.db.records import DraftRecord, ScoreRecord
 from heard.prompts.library import PromptLibrary
 from heard.prompts.policy_files import OFF
@@ -22,6 +23,8 @@ CRITIQUE = "critique"
 """Name of the hidden step, and the stored guidance of the draft that it led to."""
 FACETS = "facets"
 """The stored guidance of a draft that got guidance on several components."""
+GUARD = "guard"
+"""The stored guidance of a draft that was told why the one before it was caught, and of a fixed text."""
 CRITIQUE_TOKENS = 160
 """Token limit of a critique, which is three short lines."""
 
@@ -31,7 +34,7 @@ class Guidance:
     """Instructions for a rewrite."""
 
     aim: str
-    """A component, FACETS or CRITIQUE; stored with the draft."""
+    """A component, FACETS, CRITIQUE or GUARD; stored with the draft."""
     text: str
     """Put into the prompt after persona and strategy."""
 
@@ -96,12 +99,20 @@ def critique_guidance(policy: Policy, draft: str, critique: str) -> Guidance:
     return Guidance(CRITIQUE, re.sub(r"\{(draft|critique)\}", lambda place: parts[place[1]], policy.rewrite))
 
 
-def with_draft_seed(policy: Policy, model: ModelSpec, number: int) -> ModelSpec:
-    """Return `model` with a seed of its own for draft `number` of best of n, as all n would be the same text otherwise.
+def with_reason(guidance: Guidance | None, caught: Caught | None) -> Guidance | None:
+    """Return the guidance of a draft that follows one that was caught: the reason, after what it was told before."""
+    if caught is None:
+        return guidance
+    return Guidance(GUARD, "\n".join(part for part in (guidance.text if guidance else "", caught.reason) if part))
 
-    Under other policies, and without a seed, the model is returned as it is.
+
+def with_draft_seed(policy: Policy, model: ModelSpec, number: int, *, again: bool) -> ModelSpec:
+    """Return `model` with a seed of its own for draft `number` where the same prompt would give the same text: of best
+    of n, and of a draft that is drawn `again` because the one before it could not be shown.
+
+    Otherwise, and without a seed, the model is returned as it is.
     """
-    if policy.kind is not PolicyKind.BEST or model.seed is None:
+    if model.seed is None or not (again or policy.kind is PolicyKind.BEST):
         return model
     return replace(model, seed=model.seed + number - 1)
 

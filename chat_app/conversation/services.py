@@ -4,9 +4,11 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
 from heard.chat_app.common.settings import Settings
+from heard.chat_app.conversation.examples import ExamplePicker
 from heard.chat_app.conversation.summary_tasks import SummaryTasks
 from heard.chat_app.models.client import Models
 from heard.chat_app.models.local_chat import Engine
+from heard.chat_app.safety.reply_guard import ReplyGuard
 from heard.db.store import Store
 from heard.db.study_store import StudyStore
 from heard.prompts.library import PromptLibrary
@@ -27,6 +29,10 @@ class Services:
     studies: StudyStore
     reader: EmotionReader | None = None
     """Reads the emotion of a message, for strategies that use it; None in a process without an encoder."""
+    guard: ReplyGuard | None = None
+    """Reads what models write before anybody sees it; None in a process without an encoder."""
+    examples: ExamplePicker | None = None
+    """Picks the examples that go before a message; None in a process without an encoder."""
     scoring: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(1, thread_name_prefix="scorer"))
     """The scorer's own thread, so that scoring never waits behind other work of the default pool."""
     summary_tasks: SummaryTasks = field(default_factory=SummaryTasks)

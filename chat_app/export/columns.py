@@ -173,6 +173,13 @@ _IMPROVE = (
     Column("improved", B, "Whether the text shown is a rewrite."),
     Column("policy", T, "The policy of writing again that this answer got.", "a file's name; empty is none"),
 )  # fmt: skip
+_GUARD = (
+    Column(
+        "guard", T, "What the guard did: nothing, had a draft written again, or put a fixed text in its place.",
+        "passed, rewritten, fixed, off; empty for a human's and before there was a guard",
+    ),
+    Column("guard_kinds", J, "What it caught, a kind for each caught draft in order.", "a list of names"),
+)  # fmt: skip
 _TEXT = Column("text", T, "The answer as it was shown.")
 _CUT = Column("cut", B, "Whether the text ended because it had reached its longest length.", "empty for a human's")
 
@@ -211,6 +218,7 @@ ANSWERS = _of_answer(
         _PROMPT_TOKENS,
         _TOKENS,
         *_IMPROVE,
+        *_GUARD,
         Column("drafts", J, "Every generation in order, each with its score and hidden steps.", "a list of objects"),
         Column(
             "earlier_text", T, "Where the text shown is a rewrite: the first generation.", origin="answer.drafts, first"
@@ -266,7 +274,7 @@ LONG_FULL = (
     _ANSWER,
     *_of_answer((_SOURCE, *_ARM, _STATUS)),
     *_VOTABLE,
-    *_of_answer((_LEAK, *_SCORES, *_LENGTH, *_FORMATTING, _FIRST, _TOTAL, _TOKENS, *_IMPROVE)),
+    *_of_answer((_LEAK, *_SCORES, *_LENGTH, *_FORMATTING, _FIRST, _TOTAL, _TOKENS, *_IMPROVE, *_GUARD)),
     _MESSAGE,
     _REASON,
     *_of_answer((_TEXT,)),
@@ -278,7 +286,7 @@ _SIDES_FULL = (
     _ANSWER,
     *_of_answer((_SOURCE, _STATUS)),
     *_VOTABLE,
-    *_of_answer((_LEAK, *_SCORES, *_LENGTH, _TOTAL, *_IMPROVE, _TEXT)),
+    *_of_answer((_LEAK, *_SCORES, *_LENGTH, _TOTAL, *_IMPROVE, *_GUARD, _TEXT)),
 )
 _SIDES_UNVOTED = (_ANSWER, *_of_answer((_SOURCE, _STATUS)), *_VOTABLE)
 

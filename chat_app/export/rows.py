@@ -75,7 +75,9 @@ def answer_chunk(columns: Sequence[Column], batch: Batch) -> Chunk:
 
 def _earlier_draft(improved: bool, drafts: str) -> dict[str, Any]:
     found = json.loads(drafts) if improved else []
-    return found[0] if found and isinstance(found[0], dict) else {}
+    # A draft that the guard caught was never shown, so that it is none that was improved.
+    shown = (draft for draft in found if isinstance(draft, dict) and not draft.get("caught"))
+    return next(shown, {})
 
 
 class AnswerCache:

@@ -9,6 +9,9 @@ from heard.chat_app.page.wording import AIMS
 from heard.db.records import DraftRecord, DraftStatus
 from heard.scorer.records import EmpathyScore, level_of
 
+WITHHELD = (DraftStatus.CAUGHT, DraftStatus.EMPTY)
+"""Drafts that nobody may read on the page."""
+
 
 def live_props(
     scores: Mapping[int, EmpathyScore], texts: Mapping[int, str], guidance: str | None, *, rewriting: bool
@@ -28,12 +31,13 @@ def final_props(drafts: Sequence[DraftRecord]) -> dict[str, Any] | None:
     kept = next((draft for draft in drafts if draft.kept), None)
     if kept is None or kept.score is None or kept.status is not DraftStatus.COMPLETE:
         return None
+    shown = [draft for draft in drafts if draft.status not in WITHHELD]
     draft_props = [
-        _draft_props(draft.number, draft.text, draft.score, kept=draft.kept, status=draft.status) for draft in drafts
+        _draft_props(draft.number, draft.text, draft.score, kept=draft.kept, status=draft.status) for draft in shown
     ]
-    improved = kept.number > 1
+    improved = kept is not shown[0]
     note = None
-    if len(drafts) > 1 and not improved:
+    if len(shown) > 1 and not improved:
         note = "It was written again, but the first draft scored best and was kept."
     return card_props(kept.score, kept.text, draft_props, note=note, improved=improved)
 

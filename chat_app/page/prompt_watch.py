@@ -9,9 +9,10 @@ import hashlib
 import json
 import logging
 from dataclasses import asdict
+from typing import Any
 
 from heard.chat_app.conversation.services import Services
-from heard.chat_app.studies.study_file import StudyFile
+from heard.chat_app.studies.study_file import Arm, StudyFile
 from heard.prompts.library import PromptLibrary
 
 OK, BROKEN, WAITING = "ok", "kept", "waiting"
@@ -52,7 +53,7 @@ def record_arm_prompts(services: Services, live_study: StudyFile) -> None:
     log a warning for each arm whose prompts differ.
     """
     library, path = services.library, services.settings.data_dir / "study-prompts" / f"{live_study.id}.json"
-    hashes = {arm.name: _prompt_hash(library, arm.persona, arm.strategy) for arm in live_study.arms}
+    hashes = {arm.name: _prompt_hash(library, arm) for arm in live_study.arms}
     try:
         if not path.exists():
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -71,9 +72,11 @@ def record_arm_prompts(services: Services, live_study: StudyFile) -> None:
         )
 
 
-def _prompt_hash(library: PromptLibrary, persona: str, strategy: str) -> str:
+def _prompt_hash(library: PromptLibrary, arm: Arm) -> str:
     """Return the sha256 of all prompt parts of an arm."""
-    who, how = library.personas[persona], library.strategies[strategy]
+    who, how = library.personas[arm.persona], library.strategies[arm.strategy]
     steps = [asdict(step) for step in how.steps]
-    read = [who.system, who.user_template, who.max_tokens, how.instructions, steps, library.guidance]
+    read: list[Any] = [who.system, who.user_template, who.max_tokens, how.instructions, steps, library.guidance]
+    if arm.examples and who.examples:
+        read += [who.examples, [asdict(example) for example in library.examples[who.examples_of]]]
     return hashlib.sha256(json.dumps(read, sort_keys=True).encode("ascii")).hexdigest()

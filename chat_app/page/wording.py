@@ -19,8 +19,9 @@ AIMS = {
     "behavioral": "with more support",
     "facets": "with more understanding, warmth and support",
     "critique": "after a second look at it",
+    "guard": "with more care",
 }
-"""Descriptions of a rewrite by its guidance: the component it aims at, "facets" or "critique"."""
+"""Descriptions of a rewrite by its guidance: the component it aims at, "facets", "critique" or "guard"."""
 
 STOPPED = "> Stopped. What had arrived is kept."
 STOPPED_REWRITE = "> Writing it again was stopped; the earlier draft stands."
@@ -153,4 +154,5 @@ def _draft_text(drafts: Sequence[DraftRecord]) -> str:
 def _notes(draft: DraftRecord) -> list[str]:
     """Return notes on a complete draft, each a quotation under it."""
     # Two lines of one quotation would run together.
-    return [note for note, holds in ((CUT, draft.cut), (OTHER_MODEL, draft.fallback_for is not None)) if holds]
+    unfinished = draft.cut and draft.ended_by is None
+    return [note for note, holds in ((CUT, unfinished), (OTHER_MODEL, draft.fallback_for is not None)) if holds]

@@ -46,7 +46,7 @@ class PatternReader:
     def elements(self, pattern: str) -> list[Element]:
         """Return the elements of one pattern. Raises PatternError if it cannot be read or would match any text."""
         out: list[Element] = []
-        parts = _split_outside_brackets(pattern)
+        parts = _split_outside_brackets(pattern, pattern)
         for part in parts:
             if re.fullmatch(r"~\d+", part):
                 out.append(("gap", frozenset(), int(part[1:])))
@@ -65,51 +65,59 @@ class PatternReader:
 
     def _alternatives(self, text: str, pattern: str) -> frozenset[Words]:
         found: set[Words] = set()
-        for option in text.split("|"):
+        for option in _split_outside_brackets(text, pattern, alternatives=True):
             rows: list[Words] = [()]
-            for word in option.split():
-                if word.startswith("{") and word.endswith("}"):
-                    name = word[1:-1]
-                    if name not in self._macros:
-                        raise PatternError(f'"{pattern}": there is no macro "{name}".')
-                    rows = [(*row, *more) for row in rows for more in self._macros[name]]
-                elif not _SPECIAL_SIGNS.isdisjoint(word):
-                    raise PatternError(f'"{pattern}": brackets and gaps cannot stand inside brackets ("{word}").')
-                elif word in ("#", "^", "$"):
-                    rows = [(*row, word) for row in rows]
-                elif word.endswith("*"):
-                    if len(word) < 4:
-                        raise PatternError(f'"{pattern}": "{word}" is too short to begin a word with.')
-                    stem = "".join(self._tokenise(word[:-1]))
-                    self.prefixes.add(stem)
-                    rows = [(*row, f"{stem}*") for row in rows]
-                else:
-                    tokens = tuple(self._tokenise(word))
-                    self.vocabulary.update(tokens)
-                    rows = [(*row, *tokens) for row in rows]
+            for word in _split_outside_brackets(option, pattern):
+                choices = self._choices(word, pattern)
+                rows = [(*row, *more) for row in rows for more in choices]
             if () in rows:
                 raise PatternError(f'"{pattern}" has an empty alternative: use [..] for what may be missing.')
             found.update(rows)
         return frozenset(found)
 
+    def _choices(self, word: str, pattern: str) -> frozenset[Words]:
+        """Return what may stand in the place of one word, or of what is in brackets."""
+        if word[0] + word[-1] in ("()", "[]"):
+            inner = self._alternatives(word[1:-1], pattern)
+            return inner | {()} if word[0] == "[" else inner
+        if word.startswith("{") and word.endswith("}"):
+            name = word[1:-1]
+            if name not in self._macros:
+                raise PatternError(f'"{pattern}": there is no macro "{name}".')
+            return self._macros[name]
+        if not _SPECIAL_SIGNS.isdisjoint(word):
+            raise PatternError(f'"{pattern}": gaps cannot stand inside brackets ("{word}").')
+        if word in ("#", "^", "$"):
+            return frozenset({(word,)})
+        if word.endswith("*"):
+            if len(word) < 4:
+                raise PatternError(f'"{pattern}": "{word}" is too short to begin a word with.')
+            stem = "".join(self._tokenise(word[:-1]))
+            self.prefixes.add(stem)
+            return frozenset({(f"{stem}*",)})
+        tokens = tuple(self._tokenise(word))
+        self.vocabulary.update(tokens)
+        return frozenset({tokens})
 
-def _split_outside_brackets(pattern: str) -> list[str]:
-    """Split at blanks outside brackets. Raises PatternError for brackets that do not pair."""
-    parts: list[str] = []
+
+def _split_outside_brackets(text: str, pattern: str, *, alternatives: bool = False) -> list[str]:
+    """Split at blanks outside brackets, or at bars where `alternatives` are asked for; those may be empty.
+
+    Raises PatternError for brackets of `pattern` that do not pair.
+    """
+    parts: list[str] = [""]
     depth = 0
-    for piece in re.findall(r"[\[(]|[\])]|\s+|[^\s\[\]()]+", pattern.strip()):
+    for piece in re.findall(r"[\[(]|[\])]|\||\s+|[^\s\[\]()|]+", text.strip()):
         if piece in "[(":
             depth += 1
         elif piece in "])":
             depth -= 1
-        if depth < 0 or depth > 1:
-            raise PatternError(f'"{pattern}": brackets do not pair, or stand inside each other.')
-        if piece.isspace() and depth == 0:
+        if depth < 0:
+            raise PatternError(f'"{pattern}": brackets do not pair.')
+        if depth == 0 and (piece == "|" if alternatives else piece.isspace()):
             parts.append("")
-            continue
-        if not parts:
-            parts.append("")
-        parts[-1] += piece
+        else:
+            parts[-1] += piece
     if depth:
         raise PatternError(f'"{pattern}": a bracket is not closed.')
-    return [part for part in parts if part]
+    return parts if alternatives else [part for part in parts if part]

@@ -13,7 +13,7 @@ from functools import partial
 from heard.chat_app.conversation.answer_request import AnswerRequest, History
 from heard.chat_app.conversation.context_window import common_history
 from heard.chat_app.conversation.drafting import write_drafts
-from heard.chat_app.conversation.drafts import Drafts, draft_to_json
+from heard.chat_app.conversation.drafts import Drafts, draft_to_json, guard_action
 from heard.chat_app.conversation.rewriting import policy_in_force
 from heard.chat_app.conversation.services import Services
 from heard.chat_app.models.records import ModelFailure, ModelSpec
@@ -65,6 +65,8 @@ async def write_answer(
             history=history,
             text=message,
             policy=policy_in_force(services, improve, services.settings.auto_improve_threshold),
+            guard=study.guard,
+            examples=arm.examples,
         )
         async with aclosing(write_drafts(services, request, drafts)) as events:
             async for _ in events:
@@ -81,6 +83,7 @@ async def shared_history(
     services: Services, study: StudyFile, message: str, history: Sequence[Exchange]
 ) -> list[Exchange]:
     """Return the earlier turns that every arm of a live study gets: those that fit all their prompts, with guidance.
+    Examples are not counted, because they take only the room that the turns leave.
 
     An arm that names something that does not exist is ignored; `write_answer` raises for it.
     """
@@ -172,7 +175,8 @@ def _completed_answer(services: Services, arm: Arm, answer: AnswerRecord, drafts
     records = drafts.with_best_kept()
     kept = next(draft for draft in records if draft.kept)
     whole = completed(_with_draft_details(arm, answer, kept, drafts), kept.text, model_names(services.models.specs))
-    return replace(whole, score=kept.score, improved=kept.number > 1)
+    complete = [draft for draft in records if draft.status is DraftStatus.COMPLETE]
+    return replace(whole, score=kept.score, improved=kept is not complete[0])
 
 
 def _failed_answer(arm: Arm, answer: AnswerRecord, drafts: Drafts, sentence: str) -> AnswerRecord:
@@ -196,4 +200,6 @@ def _with_draft_details(arm: Arm, answer: AnswerRecord, kept: DraftRecord, draft
         cut=kept.cut,
         policy=drafts.policy,
         drafts=[draft_to_json(draft) for draft in drafts.with_best_kept()],
+        guard=guard_action(drafts.with_best_kept(), guard=drafts.guard),
+        guard_kinds=[draft.caught for draft in drafts.ended if draft.caught],
     )

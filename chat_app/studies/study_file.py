@@ -47,6 +47,8 @@ class Arm(_Section):
     """A strategy: the name of its file in prompts/strategies without the ending."""
     model: str
     """A model's name, as `heard models list` shows it."""
+    examples: bool = True
+    """Whether the persona's examples go before the message, if it has any."""
 
 
 class Condition(_Section):
@@ -95,6 +97,8 @@ class StudyFile(_Section):
     """Where the last page leads back to, such as Prolific's address."""
     auto_improve: Literal["off", "on", "trial"] = "off"
     """Whether low replies are written again: never, always, or by chance for each reply (stored as its assignment)."""
+    guard: bool = True
+    """Whether the guard reads what the models write, and has what it catches written again; stored with each answer."""
     seed: str = Field(default="", max_length=200)
     """Of the order of answers; unset is a random one, kept with the study."""
 
@@ -154,6 +158,9 @@ def study_of(record: StudyRecord) -> StudyFile:
 def definition_of(study: StudyFile) -> tuple[dict[str, Any], str]:
     """Return the study as JSON values for the database, and the sha256 of their canonical JSON."""
     values = study.model_dump(mode="json")
+    for arm in values["arms"]:  # left out where it says nothing, so that studies from before it stay what they were
+        if arm["examples"]:
+            del arm["examples"]
     text = json.dumps(values, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
     return values, hashlib.sha256(text.encode("utf-8")).hexdigest()
 

@@ -9,7 +9,7 @@ from tests.journeys.test_ballot_socket import SLOTS, sent, vote
 from tests.servers import reply
 from tests.socket_client import Visitor
 
-COLD = "Just get over it and stop whining about your problems."
+COLD = "Okay. Weeks come and go, and there will be other ones."
 CRITIQUE = "Warmth: kestrelword, nobody cares in it."
 REWRITE = "I am so sorry. That sounds exhausting, and I am here with you. What would help you now?"
 

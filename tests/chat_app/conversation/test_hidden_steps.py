@@ -58,7 +58,7 @@ async def test_each_step_reads_the_earlier_ones_and_all_are_stored_as_they_were_
     assert f"not seen: {DRAFT}\n" in last[0].content  # braces in a model's text are filled by nobody
     assert f"better: {CRITIQUE}\n" in last[0].content
     assert all(messages[-1] == PromptMessage("user", QUESTION) for messages in (first, second, last))
-    assert [body["max_tokens"] for body in world.server.requests] == [200, 120, 240]
+    assert [body["max_tokens"] for body in world.server.requests] == [200, 120, 80]
 
     (steps,) = steps_in(world)
     assert [(step["name"], step["text"], step["model"]) for step in steps] == [

@@ -98,9 +98,14 @@ def test_braces_in_a_models_words_stay_what_they_are() -> None:
 
 def test_each_of_n_drafts_has_a_seed_of_its_own() -> None:
     seeded = replace(BUILT_IN["echo"], seed=7)
-    assert [with_draft_seed(POLICIES["best-of-3"], seeded, number).seed for number in (1, 2, 3)] == [7, 8, 9]
-    assert with_draft_seed(BELOW, seeded, 2).seed == 7
-    assert with_draft_seed(POLICIES["best-of-3"], BUILT_IN["echo"], 2).seed is None
+    assert [with_draft_seed(POLICIES["best-of-3"], seeded, number, again=False).seed for number in (1, 2, 3)] == [
+        7,
+        8,
+        9,
+    ]
+    assert with_draft_seed(BELOW, seeded, 2, again=False).seed == 7
+    assert with_draft_seed(BELOW, seeded, 2, again=True).seed == 8
+    assert with_draft_seed(POLICIES["best-of-3"], BUILT_IN["echo"], 2, again=True).seed is None
 
 
 # The sign of a recipe

@@ -30,7 +30,7 @@ from heard.scorer.records import ScoreStatus
 from tests.chat_app.models.asking import message_to
 from tests.servers import ScriptedServer, cut, reply, stall
 
-COLD = "Just get over it and stop whining about your problems."
+COLD = "Okay. There are trips all the time, and there will be other ones."
 WARM = (
     "I'm so sorry, that sounds really painful, and it makes sense that you feel alone with it. I'm here with you. "
     "What has been the hardest part of this week for you?"
@@ -163,7 +163,8 @@ async def test_a_good_reply_is_left_alone(world: World) -> None:
 
 @serves(reply("Eso suena muy difícil, lo siento mucho por todo lo que estás pasando esta semana."))
 async def test_a_reply_that_cannot_be_scored_has_a_reason_and_no_number_and_is_not_improved(world: World) -> None:
-    events = await world.run(world.request(auto_improve=True, threshold=3.0))
+    said = "Mis amigos se fueron de viaje sin mí y me siento muy solo esta semana."
+    events = await world.run(world.request(said, auto_improve=True, threshold=3.0))
     (scored,) = [event for event in events if isinstance(event, Scored)]
     assert scored.score.status is ScoreStatus.NOT_ENGLISH
     assert scored.score.empathy is None
@@ -182,7 +183,7 @@ async def test_a_crisis_message_reaches_no_model_no_scorer_and_no_later_prompt(w
     assert world.outcome(first) == "crisis"
     for table in ("reply", "draft", "score"):
         assert world.rows(f"SELECT count(*) FROM {table}") == [(0,)]  # noqa: S608 - names of our own tables
-    later = world.request("Thank you. Can we talk about my garden?", conversation_id=first.conversation_id)
+    later = world.request("Thank you. My week at work was hard all the same.", conversation_id=first.conversation_id)
     await world.run(later)
     assert len(world.server.requests) == 1
     assert "kill myself" not in str(world.server.requests[0])
@@ -256,7 +257,7 @@ async def test_a_rewrite_that_breaks_leaves_the_first_draft_standing(world: Worl
     assert world.outcome(request) == "answered"
 
 
-@serves(stall("That sounds"))
+@serves(stall("That sounds hard. I am"))
 async def test_stop_keeps_what_had_arrived(world: World) -> None:
     request = world.request()
     async with aclosing(run_turn(request, world.services)) as events:
@@ -265,12 +266,12 @@ async def test_stop_keeps_what_had_arrived(world: World) -> None:
                 break
     assert world.outcome(request) == "stopped"
     ((text, status, kept),) = world.rows("SELECT text, status, kept FROM draft")
-    assert (text.strip(), status, kept) == ("That sounds", "stopped", 1)
+    assert (text.strip(), status, kept) == ("That sounds hard.", "stopped", 1)
     assert world.rows("SELECT count(*) FROM score") == [(0,)]
     world.server.wait_for_disconnect()
 
 
-@serves(stall("That sounds"))
+@serves(stall("That sounds hard. I am"))
 async def test_cancelling_the_task_stores_the_same(world: World) -> None:
     request = world.request()
     arrived = asyncio.Event()
@@ -289,7 +290,7 @@ async def test_cancelling_the_task_stores_the_same(world: World) -> None:
     assert world.outcome(request) == "stopped"
 
 
-@serves(reply(COLD), stall("I am"))
+@serves(reply(COLD), stall("I am here. I"))
 async def test_stop_during_a_rewrite_keeps_the_whole_draft(world: World) -> None:
     request = world.request(auto_improve=True, threshold=3.0)
     async with aclosing(run_turn(request, world.services)) as events:

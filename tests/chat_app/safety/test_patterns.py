@@ -30,6 +30,7 @@ def spans(
         ("a|b c", "b c", [(0, 2)]),
         ("(a b|c) d", "a b d c d", [(0, 3), (3, 5)]),
         ("a [b] c", "a c a b c", [(0, 2), (2, 5)]),
+        ("a (b [c]|d (e|f)) g", "a b g a b c g a d f g a d g", [(0, 3), (3, 7), (7, 11)]),
         ("a ~2 b", "a x y b", [(0, 4)]),
         ("a ~2 b", "a x y z b", []),
         ("a ~2 b", "a b", [(0, 2)]),
@@ -58,7 +59,7 @@ def test_macros() -> None:
 
 
 @pytest.mark.parametrize(
-    "pattern", ["", "[a]", "~3", "(a", "a)", "[a (b)]", "{nothing}", "ab*", "(a|)", "(a ~2 b)", "[a] ~2"]
+    "pattern", ["", "[a]", "~3", "(a", "a)", "[a (b]", "{nothing}", "ab*", "(a|)", "(a ~2 b)", "[a] ~2"]
 )
 def test_patterns_that_are_refused(pattern: str) -> None:
     with pytest.raises(PatternError):
