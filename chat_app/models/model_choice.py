@@ -3,6 +3,7 @@
 The choice is told in a line on standard error, with the memory and the disk that it was made by.
 """
 
+from importlib.util import find_spec
 from pathlib import Path
 
 from rich.console import Console
@@ -41,7 +42,12 @@ def fits(model: EmbeddedModel, memory: int) -> bool:
 
 
 def candidates(memory: int) -> list[EmbeddedModel]:
-    """Return the models that heard may choose by itself where `memory` bytes are free: the best first, SmolLM2 last."""
+    """Return the models that heard may choose by itself where `memory` bytes are free: the best first, SmolLM2 last.
+
+    On a system without the engine, where none of them answers, SmolLM2 alone.
+    """
+    if find_spec("xllamacpp") is None:
+        return [SMOLLM2]
     return [model for model in MODELS if model.automatic and fits(model, memory)] + [SMOLLM2]
 
 

@@ -2,6 +2,7 @@
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -9,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from heard.chat_app.commands.models import QUESTION
-from heard.chat_app.models.embedded_models import CATALOGUE
+from heard.chat_app.models.downloads import Weights
+from heard.chat_app.models.embedded_models import CATALOGUE, SMOLLM2
 from heard.chat_app.models.providers import PROVIDERS
 from tests import servers
 from tests.commands import Done, heard
@@ -101,6 +103,33 @@ def test_try_has_a_question_of_its_own(tmp_path: Path) -> None:
     done = models(tmp_path, "try", "echo")
     assert (done.status, done.stdout) == (0, f"I hear you say: {QUESTION}\n")
     assert QUESTION in models(tmp_path, "try", "--help").stdout
+
+
+def test_get_and_check_name_what_is_wrong(tmp_path: Path, weights: Weights) -> None:
+    cache = {"HEARD_CACHE_DIR": str(tmp_path / "cache")}
+    assert 'No embedded model "smolm2". Did you mean smollm2?' in models(tmp_path, "get", "smolm2", **cache).sentence
+    assert models(tmp_path, "check", **cache) == Done(0, "", "")
+    path = SMOLLM2.path_in(tmp_path / "cache")
+    path.parent.mkdir(parents=True)
+    shutil.copy(weights.chat_model, path)
+    assert models(tmp_path, "check", **cache).stdout == "smollm2  its sha256 is right\n"
+    assert models(tmp_path, "get", "smollm2", **cache) == Done(0, f"SmolLM2-135M-Instruct: {path}\n", "")
+    with path.open("r+b") as file:
+        file.seek(-1, 2)
+        file.write(b"X")
+    done = models(tmp_path, "check", **cache)
+    assert (done.status, done.stdout) == (2, "smollm2  is damaged: run `heard models get smollm2`\n")
+
+
+def test_get_without_any_source_is_one_sentence_and_keeps_nothing(tmp_path: Path) -> None:
+    away = {"HF_ENDPOINT": "http://127.0.0.1:1", "HEARD_CACHE_DIR": str(tmp_path / "cache")}
+    said = models(tmp_path, "get", "llama-3.2-3b-instruct", **away).sentence
+    assert "The Hugging Face Hub could not be reached for the Llama-3.2-3B-Instruct." in said
+    assert [path.name for path in (tmp_path / "cache").rglob("*") if path.is_file()] == [".lock"]
+
+
+def test_an_unknown_embedded_model_is_one_sentence(tmp_path: Path) -> None:
+    assert "Did you mean smollm2?" in models(tmp_path, "fetch", HEARD_EMBEDDED="smolm2").sentence
 
 
 def test_try_with_a_wrong_name_or_no_text(tmp_path: Path) -> None:
