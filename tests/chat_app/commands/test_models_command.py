@@ -124,7 +124,7 @@ def test_get_and_check_name_what_is_wrong(tmp_path: Path, weights: Weights) -> N
 def test_get_without_any_source_is_one_sentence_and_keeps_nothing(tmp_path: Path) -> None:
     away = {"HF_ENDPOINT": "http://127.0.0.1:1", "HEARD_CACHE_DIR": str(tmp_path / "cache")}
     said = models(tmp_path, "get", "llama-3.2-3b-instruct", **away).sentence
-    assert "The Hugging Face Hub could not be reached for the Llama-3.2-3B-Instruct." in said
+    assert "The Hugging Face Hub could not be reached for the model Llama-3.2-3B-Instruct." in said
     assert [path.name for path in (tmp_path / "cache").rglob("*") if path.is_file()] == [".lock"]
 
 

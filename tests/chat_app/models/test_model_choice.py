@@ -122,7 +122,7 @@ def test_nothing_on_the_disk_and_no_network_is_one_sentence(
     hub: GgufHub, cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:1")
-    with pytest.raises(WeightsError, match="could not be reached for the Small"):
+    with pytest.raises(WeightsError, match="could not be reached for the model Small"):
         fetch_chosen(cache, "auto", progress=False)
 
 

