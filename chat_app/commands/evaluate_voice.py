@@ -212,7 +212,7 @@ def _with_services(work: "Callable[[Services], Awaitable[Result]]") -> Result:
 
     settings = load_settings()
     logging.getLogger("heard").setLevel(logging.ERROR)  # failures are told below, once
-    weights = ensure_weights(settings.cache_dir)
+    weights = ensure_weights(settings.cache_dir, settings.embedded, also=[model] if model else [])
 
     async def opened(own: "Settings") -> Result:
         from heard.chat_app.startup import open_services

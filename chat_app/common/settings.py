@@ -58,8 +58,11 @@ class Settings(BaseSettings):
     operator: str = Field(default="", max_length=200)
     """Who runs this site, and how to reach them, such as "the Empathy Lab (lab@example.org)", told to people who ask.
     Empty: a general phrase."""
-    default_model: str = "smollm2"
-    """Entry of the models that a new visitor starts with."""
+    embedded: str = "auto"
+    """Model that runs in this process: a name of `heard models list`, or auto for the best that this machine's memory
+    and disk carry."""
+    default_model: str = ""
+    """Entry of the models that a new visitor starts with; empty: the embedded one."""
     default_strategy: str = "plain"
     """Strategy that a new visitor starts with."""
     scorer_head: str = "default"

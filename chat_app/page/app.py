@@ -160,7 +160,7 @@ def current_offer() -> Offer:
     """Return what the settings panel offers."""
     services, blind = current().services, current().live_study is not None
     improve = services.library.policies[services.settings.improve_policy]
-    return Offer(services.models.specs, services.library.strategies, dict(crisis_check.countries()), improve, blind)
+    return Offer(services.models.offered, services.library.strategies, dict(crisis_check.countries()), improve, blind)
 
 
 def visible_choices(session: WebsocketSession) -> dict[str, Any]:
