@@ -171,7 +171,7 @@ def _run(
         return await _figures(services, [run], conversations, plan.persona), report
 
     try:
-        figures, report = _with_services(work)
+        figures, report = _with_services(work, [name for name in names[:1] if name])
     except KeyboardInterrupt:
         typer.echo("Stopped. What had ended is kept; the same command goes on.", err=True)
         raise
@@ -202,7 +202,7 @@ def _judge_files(
     _report(_with_services(work), card)
 
 
-def _with_services(work: "Callable[[Services], Awaitable[Result]]") -> Result:
+def _with_services(work: "Callable[[Services], Awaitable[Result]]", also: "Sequence[str]" = ()) -> Result:
     """Return what `work` makes with the chat's services, over an empty database that is deleted afterwards."""
     import asyncio
     import tempfile
@@ -212,7 +212,7 @@ def _with_services(work: "Callable[[Services], Awaitable[Result]]") -> Result:
 
     settings = load_settings()
     logging.getLogger("heard").setLevel(logging.ERROR)  # failures are told below, once
-    weights = ensure_weights(settings.cache_dir, settings.embedded, also=[model] if model else [])
+    weights = ensure_weights(settings.cache_dir, settings.embedded, also=also)
 
     async def opened(own: "Settings") -> Result:
         from heard.chat_app.startup import open_services

@@ -20,8 +20,8 @@ COMMAND = (sys.executable, "-c", "from heard.chat_app.cli import main; main()", 
 READY = "heard is ready at "
 CRISIS = "I want to kill myself"
 WARM = (
-    "I am so sorry that you are going through this. It sounds exhausting, and it makes sense that you feel worn out. "
-    "I am here with you. What would help you most right now?"
+    "I am here with you. It makes sense that you feel worn out, and you do not have to carry it alone. "
+    "What would help you most right now?"
 )
 CURT = "Ok. That happens."
 COMING_BACK = (
@@ -46,8 +46,8 @@ of a model without a score entry."""
 
 
 def slow(words: int) -> Script:
-    """`word0 word1 ...`, one every 50 ms."""
-    return reply(" ".join(f"word{n}" for n in range(words)), pause=0.05)
+    """`word0. word1. ...`, one every 50 ms. Each is a sentence, because a page gets whole ones only."""
+    return reply(" ".join(f"word{n}." for n in range(words)), pause=0.05)
 
 
 @dataclass
