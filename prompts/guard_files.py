@@ -66,6 +66,10 @@ class GuardRule:
     """Topics of which the person must have spoken, one of them."""
     unless_said: tuple[NonEmpty, ...] = ()
     """Topics of which the person must not have spoken."""
+    newest: bool = False
+    """Whether only the person's newest message counts for both."""
+    or_misread: bool = False
+    """Whether it catches without them too, where the scorer reads the message's news as the opposite."""
     reason: NonEmpty | None = None
     """In place of the kind's own."""
 
@@ -93,6 +97,11 @@ class GuardFile:
 def load_guard(path: Path = FOLDER / "guard.en.yaml") -> GuardFile:
     """The guard's words. Raises PromptFileError, also for a kind without text and for a topic that is not there."""
     return read_record(path, GuardFile, _faults)
+
+
+def load_languages(path: Path = FOLDER / "languages.yaml") -> dict[str, frozenset[str]]:
+    """ISO 639-1 code -> small words that tell the language, in small letters. Raises PromptFileError."""
+    return {code: frozenset(words.split()) for code, words in read_record(path, dict[str, NonEmpty]).items()}
 
 
 def _faults(values: Mapping[str, Any]) -> Iterator[Fault]:

@@ -18,7 +18,7 @@ from pydantic import with_config
 
 from heard.hints import closest, nearest_name
 from heard.prompts.bot_answer_files import NO_ANSWERS, BotAnswers, read_bot_answers
-from heard.prompts.example_files import DEFAULT_EXAMPLES, Example, ExampleSet, read_examples
+from heard.prompts.example_files import Example, ExampleSet, read_examples
 from heard.prompts.fields import NonEmpty, only_variables
 from heard.prompts.files import PromptFileError, read_record, yaml_files
 from heard.prompts.persona_files import WORD, read_persona
@@ -172,20 +172,14 @@ class PromptLibrary:
         return faults
 
     def _example_faults(self, personas: Iterable[Persona], sets: Iterable[ExampleSet]) -> Iterator[str]:
-        """Personas whose examples are not there, and files of one's own that no persona would ever show."""
-        names, used = [one.id for one in sets], set()
+        """Personas whose examples are not there."""
+        names = [one.id for one in sets]
         for persona in personas:
             if persona.examples and persona.examples_of not in names:
                 yield (
                     f"{self._sources('personas')[-1] / persona.id}.yaml: there are no examples called "
                     f"{persona.examples_of}. {nearest_name(persona.examples_of, names)}"
                 )
-            elif persona.examples:
-                used.add(persona.examples_of)
-        for name in names if "examples" in self._own else ():
-            path = self._folder / "examples" / f"{name}.yaml"
-            if name not in used and path.exists() and self._folder != BUILT_IN:
-                yield f"{path} is shown by no persona. Write `examples: {DEFAULT_EXAMPLES}` into the persona's file."
 
     def _record(self, path: Path, reader: Reader, faults: list[str]) -> Any:
         """What a file holds, read only if it has changed; None, with its faults noted, if it has any."""

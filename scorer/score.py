@@ -1,5 +1,6 @@
 """Score a reply: the one class that the rest of the product uses."""
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -171,16 +172,17 @@ class Scorer:
             for name, middle, width in zip(SCALES, middles, self.head.file.half_widths, strict=False)
         }
 
-    def misreads(self, seeker: str, reply: str) -> bool:
-        """Whether a reply shares joy in what reads as bad news, or sorrow at good; no more than a sign of it.
+    def misreads(self, seeker: str, reply: str) -> float:
+        """How surely a reply shares joy in what reads as bad news, or sorrow at good: below 0 not at all, at 1 as in
+        one or two of a hundred replies that do fit.
 
-        False with a head that does not mark replies. Never raises on any strings.
+        -inf for a reply that shares neither, and with a head that does not mark replies. Never raises on any strings.
         """
         reading = read(reply)
         if self.head.relevance is None or implied_emotion(reading.text) not in ("joy", "sorrow"):
-            return False
+            return -math.inf
         seen = self._encode(reply)
-        return isinstance(seen, _Encoded) and self._doubts(seeker, seen, ()).get("misread", -1.0) >= 1
+        return self._doubts(seeker, seen, ()).get("misread", -math.inf) if isinstance(seen, _Encoded) else -math.inf
 
     def score_many(self, pairs: Sequence[tuple[str, str]]) -> list[EmpathyScore]:
         """`score` for each (seeker, reply), in order."""

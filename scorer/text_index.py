@@ -94,7 +94,8 @@ def _key(vectors: Vectors, texts: Sequence[str]) -> str:
 def _kept(path: Path, key: str) -> Vector | None:
     """The rows in a file; None if there is none, or it is of other texts, or damaged."""
     try:
-        with np.load(path, allow_pickle=False) as held:
+        # Opened here: of a damaged file numpy would leave its own handle open.
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as held:
             return held["rows"].astype(np.float32) if str(held["key"]) == key else None
     except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
         return None

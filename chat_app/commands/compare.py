@@ -172,7 +172,7 @@ def run_plan(
         typer.echo("Stopped. What was written is kept; the same command goes on." if kept else "Stopped.", err=True)
         raise
     for report_table in finish(answers_from_journal(plan, journal.entries())):
-        _show(report_table)
+        show_table(report_table)
     typer.echo(f"Written: {report.written}. There before: {report.already_complete}. Failed: {len(report.failed)}.")
     if kept:
         typer.echo(f"Everything is in {out}.")
@@ -219,7 +219,8 @@ def _draw(means: dict[str, dict[str, float]], out: Path) -> None:
         raise CompareError(f"The radars cannot be written to {out} ({error.strerror}). Make room there.") from None
 
 
-def _show(report_table: "ReportTable") -> None:
+def show_table(report_table: "ReportTable") -> None:
+    """Print a table of a report."""
     from rich.box import SIMPLE_HEAD
     from rich.console import Console
     from rich.markup import escape

@@ -4,7 +4,7 @@ The same normaliser and automaton as the crisis check's: linear in the text, the
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 
@@ -38,17 +38,6 @@ class GuardMatch:
 
     rule: GuardRule
     pattern: str
-
-
-@dataclass(frozen=True, slots=True)
-class _Conditions:
-    """Places of the rules among all, by what they ask of the person's words."""
-
-    wanted: tuple[str, ...]
-    unwanted: tuple[str, ...]
-
-    def met(self, said: frozenset[str]) -> bool:
-        return (not self.wanted or not said.isdisjoint(self.wanted)) and said.isdisjoint(self.unwanted)
 
 
 class _Patterns:
@@ -112,7 +101,6 @@ class GuardRules:
         """Compile the file's patterns. Raises PatternError for one that cannot be read."""
         tokenise = Tokenise(dict(guard.rewrites))
         self._rules = list(guard.rules.values())
-        self._conditions = [_Conditions(rule.if_said, rule.unless_said) for rule in self._rules]
         self._topics = list(guard.topics)
         self._reply, self._unless, self._said = (_Patterns(guard, tokenise) for _ in range(3))
         for label, rule in enumerate(self._rules):
@@ -133,17 +121,20 @@ class GuardRules:
         self._names = guard.names
         self._spoken_of = lru_cache(maxsize=_KEPT)(self._read_topics)
 
-    def find(self, messages: Sequence[str], sentence: str, before: str = "") -> GuardMatch | None:
+    def find(
+        self, messages: Sequence[str], sentence: str, before: str = "", misread: Callable[[], bool] = lambda: False
+    ) -> GuardMatch | None:
         """What catches `sentence`, by the first rule in the file's order; None if none does. Never raises on strings.
 
-        `messages` are the person's, the newest last; `before` is what of the same reply stands before the sentence.
+        `messages` are the person's, the newest last; `before` is what of the same reply stands before the sentence;
+        `misread` is asked, by rules that want to know, whether the sentence takes the news for what it is not.
         """
         caught = self._caught(before[-LOOKED_BEHIND:], sentence[:LONGEST])
-        if not caught:
-            return None
-        said = self.said(messages)
-        met = (label for label in sorted(caught) if self._conditions[label].met(said))
-        return next((GuardMatch(self._rules[label], caught[label]) for label in met), None)
+        for label in sorted(caught):
+            rule = self._rules[label]
+            if self._met(rule, messages) or (self._in_doubt(rule, messages) and misread()):
+                return GuardMatch(rule, caught[label])
+        return None
 
     def names_itself(self, sentence: str, persona_name: str) -> bool:
         """Whether a sentence gives its speaker a name that is neither the persona's nor one of the file's."""
@@ -154,6 +145,17 @@ class GuardRules:
     def said(self, messages: Sequence[str]) -> frozenset[str]:
         """The topics that the person has spoken of."""
         return frozenset().union(*(self._spoken_of(text[:LONGEST]) for text in messages[-LOOKED_BACK:]))
+
+    def _met(self, rule: GuardRule, messages: Sequence[str]) -> bool:
+        """Whether the person has spoken of what the rule asks for, and not of what it excludes."""
+        if not rule.if_said and not rule.unless_said:
+            return True
+        said = self.said(messages[-1:] if rule.newest else messages)
+        return (not rule.if_said or not said.isdisjoint(rule.if_said)) and said.isdisjoint(rule.unless_said)
+
+    def _in_doubt(self, rule: GuardRule, messages: Sequence[str]) -> bool:
+        """Whether the scorer is to be asked: the person has said nothing, ever, that would make the reply right."""
+        return rule.or_misread and self.said(messages).isdisjoint(rule.unless_said)
 
     def _caught(self, behind: str, sentence: str) -> dict[int, str]:
         """The rules that catch the sentence, by number, each with its pattern."""

@@ -14,15 +14,17 @@ from pathlib import Path
 from typing import Any
 
 from heard.chat_app.safety.guard_rules import LONGEST, LOOKED_BACK, GuardRules
-from heard.chat_app.safety.reply_language import differs
-from heard.prompts.guard_files import KINDS, GuardFile, load_guard
+from heard.chat_app.safety.reply_language import LanguageComparison
+from heard.prompts.guard_files import KINDS, GuardFile, load_guard, load_languages
 from heard.prompts.safety_files import FOLDER
 from heard.scorer.encoder import Encoder
 
 __all__ = ["KINDS", "Caught", "GuardContext", "Misreads", "ReplyGuard"]
 
-Misreads = Callable[[str, str], bool]
-"""Whether a reply takes a message's news for what it is not: `scorer.score.Scorer.misreads`."""
+Misreads = Callable[[str, str], float]
+"""How surely a reply takes a message's news for what it is not: `scorer.score.Scorer.misreads`."""
+MISREAD_FROM = 1.0
+"""Of `Misreads`: what one or two of a hundred replies that do fit have. Alone it would be too little to catch by."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +57,7 @@ class ReplyGuard:
         """Compile the rules. Raises PatternError for a pattern that cannot be read."""
         self._guard = guard
         self._rules = GuardRules(guard)
+        self._languages = LanguageComparison(load_languages())
         self._misreads = misreads
 
     @classmethod
@@ -81,15 +84,13 @@ class ReplyGuard:
         messages = [text[:LONGEST] for text in (*context.earlier[-LOOKED_BACK + 1 :], context.message)]
         if not sentence.strip():
             return None
-        match = self._rules.find(messages, sentence, before)
+        match = self._rules.find(messages, sentence, before, lambda: self._misread(messages[-1], sentence))
         if match is not None:
             return self._caught(match.rule.kind, "rule", match.rule.reason)
         if self._rules.names_itself(sentence, context.persona_name):
             return self._caught("human", "rule")
-        if differs(messages, sentence):
+        if self._languages.differs(messages, sentence):
             return self._caught("language", "language")
-        if self._misreads is not None and not before.strip() and self._misreads(messages[-1], sentence):
-            return self._caught("mismatch", "scorer")
         return None
 
     def fixed_sentence(self, kind: str, context: GuardContext, persona_id: str) -> str:
@@ -102,6 +103,9 @@ class ReplyGuard:
         choices = text.personas.get(persona_id, text.fixed)
         digest = hashlib.sha256(context.message[:LONGEST].encode("utf-8", "replace")).digest()
         return choices[(int.from_bytes(digest[:8]) + len(context.earlier)) % len(choices)]
+
+    def _misread(self, message: str, sentence: str) -> bool:
+        return self._misreads is not None and self._misreads(message, sentence) >= MISREAD_FROM
 
     def _caught(self, kind: str, by: str, reason: str | None = None) -> Caught:
         return Caught(kind, by, reason or self._guard.kinds[_known(kind)].reason)

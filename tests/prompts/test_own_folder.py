@@ -11,9 +11,10 @@ from heard.prompts.safety_files import load_lexicons
 from tests.commands import heard
 
 TEXTS = {
-    "personas": "name: A\ndescription: b\nsystem: c\n",
+    "personas": "name: A\ndescription: b\nsystem: c\nexamples_of: listener\n",
     "strategies": "name: A\ndescription: b\n",
     "policies": "name: A\ndescription: b\nkind: best of n\n",
+    "examples": "- kind: a\n  turns:\n  - said: hi\n    reply: Hello.\n",
     "guidance.yaml": "cognitive: understand\nemotional: warm\nbehavioral: help\n",
     "summary.yaml": "instructions: Sum it up.\n",
     "bot_answers.yaml": (
@@ -27,7 +28,7 @@ OURS = PromptLibrary.load()
 
 
 def write(folder: Path, part: str, text: str) -> Path:
-    path = folder / part if "." in part else folder / part / "mine.yaml"
+    path = folder / part if "." in part else folder / part / ("listener.yaml" if part == "examples" else "mine.yaml")
     path.parent.mkdir(exist_ok=True)
     path.write_text(text, encoding="utf-8")
     return path
@@ -54,19 +55,21 @@ def test_every_part_of_it_can_be_one_s_own(tmp_path: Path) -> None:
     assert library.inherited == []
     assert (list(library.personas), list(library.strategies)) == (["mine"], ["mine"])
     assert set(library.policies) == {*OURS.policies, "mine"}
+    assert library.examples | {"listener": ()} == OURS.examples | {"listener": ()}
+    assert [one.exchanges for one in library.examples["listener"]] == [[("hi", "Hello.")]]
     assert (library.guidance["emotional"], library.summary.instructions) == ("warm", "Sum it up.")
 
 
 def test_check_names_the_parts_that_come_with_heard(tmp_path: Path) -> None:
     write(tmp_path, "personas", TEXTS["personas"])
     done = heard("prompts", "check", "--folder", tmp_path)
-    assert (done.status, "Those that come with heard: strategies, policies, guidance.yaml" in done.stdout) == (0, True)
+    assert (done.status, "Those that come with heard: strategies, policies, examples" in done.stdout) == (0, True)
 
 
 def test_a_part_that_comes_while_the_chat_runs_is_taken_in_and_one_that_goes_away_is_a_fault(tmp_path: Path) -> None:
     write(tmp_path, "personas", TEXTS["personas"])
     library = PromptLibrary.load(tmp_path)
-    for part in ("strategies", "policies", "guidance.yaml", "summary.yaml", "bot_answers.yaml"):
+    for part in ("strategies", "policies", "examples", "guidance.yaml", "summary.yaml", "bot_answers.yaml"):
         path = write(tmp_path, part, TEXTS[part])
         assert library.refresh()
         assert library.fault is None
