@@ -1,7 +1,7 @@
 """The composition root: builds the application's services from the settings, and closes them in the end."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from functools import partial
@@ -31,6 +31,7 @@ from heard.prompts.policy_files import OFF
 from heard.scorer.emotion import DEFAULT as READING
 from heard.scorer.emotion import EmotionFile, EmotionReader
 from heard.scorer.encoder import Encoder
+from heard.scorer.guard_head import GuardHeadFile
 from heard.scorer.hub import encoder_of
 from heard.scorer.score import Scorer, head_folder
 from heard.scorer.text_index import embedded_vectors
@@ -94,10 +95,15 @@ def _checked_defaults(settings: Settings, models: dict[str, object], library: Pr
 def _reader(scorer: Scorer, embedded: Path) -> EmotionReader:
     """Return the emotion reader; it shares the scorer's encoder if it was trained on the same encoder and layers."""
     file = EmotionFile.load(READING)
+    return EmotionReader(file, _encoder(file, scorer, embedded))
+
+
+def _encoder(file: EmotionFile | GuardHeadFile, scorer: Scorer, embedded: Path) -> Callable[[], Encoder]:
+    """Return what gives the encoder of a classifier: the scorer's where it is the same one with the same layers."""
     of_scorer = scorer.head.file
     if (of_scorer.encoder_sha256, tuple(of_scorer.layers)) == (file.encoder_sha256, file.layers):
-        return EmotionReader(file, lambda: scorer.encoder)
-    return EmotionReader(file, lambda: Encoder.load(embedded, file.layers, sha256=file.encoder_sha256))
+        return lambda: scorer.encoder
+    return lambda: Encoder.load(embedded, file.layers, sha256=file.encoder_sha256)
 
 
 @asynccontextmanager
@@ -145,7 +151,7 @@ async def open_services(
     )
     store = Store(database)
     studies = StudyStore(database)
-    guard = ReplyGuard.load(lambda: scorer.encoder, scorer.misreads)
+    guard = ReplyGuard.load(_encoder(GuardHeadFile.load(), scorer, embedded), scorer.misreads)
     vectors = partial(embedded_vectors, embedded, scorer.vectors)
     bot_questions = BotQuestions(vectors, settings.cache_dir)
     services = Services(

@@ -120,9 +120,9 @@ def report(cases: Sequence[Case]) -> str:
     for name, judge in (("heard check, all", _is_crisis), ("common words, all", has_common_words)):
         total = confusion_matrix(cases, judge)
         rows.append(
-            f"{name:<{width}} recall {_wilson(total.true_positives, total.true_positives + total.false_negatives)}"
-            f"  precision {_wilson(total.true_positives, total.true_positives + total.false_positives)}"
-            f"  false alarms {_wilson(total.false_positives, total.false_positives + total.true_negatives)}"
+            f"{name:<{width}} recall {wilson(total.true_positives, total.true_positives + total.false_negatives)}"
+            f"  precision {wilson(total.true_positives, total.true_positives + total.false_positives)}"
+            f"  false alarms {wilson(total.false_positives, total.false_positives + total.true_negatives)}"
         )
     return "\n".join(rows) + "\n"
 
@@ -139,7 +139,8 @@ def _percent(share: float | None) -> str:
     return "-" if share is None else f"{100 * share:.1f}%"
 
 
-def _wilson(part: int, whole: int) -> str:
+def wilson(part: int, whole: int) -> str:
+    """Return a share of counts in percent with its interval, such as "97.0% (95.1 to 98.2, n=500)"; "-" of none."""
     if not whole:
         return "-"
     z = 1.96

@@ -121,7 +121,7 @@ async def test_the_database_is_locked_when_a_reply_ends(talking: Served, page: S
     with locked(talking.data_dir):
         await page.end(turn, 60)
         assert "not in your history" in plain(turn)
-        assert turn.text.startswith("word0 ")
+        assert turn.text.startswith("word0. ")
         assert turn.card is not None  # it was rated all the same
         assert talking.rows("SELECT count(*) FROM reply WHERE message_id = ?", turn.message_id) == [(0,)]
     talking.play(reply(WARM))
@@ -160,7 +160,7 @@ async def test_stop_while_the_end_is_being_saved(talking: Served, page: SocketPa
         await page.end(turn)
     rows = talking.rows(WRITTEN, turn.message_id)
     assert [row[:2] for row in rows] == [("answered", "complete")]
-    assert rows[0][2].split() == [f"word{n}" for n in range(12)]
+    assert rows[0][2].split() == [f"word{n}." for n in range(12)]
     assert "word11" in turn.text
 
 
