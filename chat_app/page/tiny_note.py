@@ -12,7 +12,7 @@ from heard.chat_app.conversation.running_turns import RunningTurn
 from heard.chat_app.conversation.services import Services
 from heard.chat_app.models.records import ModelSpec
 from heard.chat_app.page.reopen import Step, derived_id, reply_step, timestamp
-from heard.chat_app.page.wording import SYSTEM_AUTHOR
+from heard.chat_app.page.wording import NOTE_AVATAR, SYSTEM_AUTHOR
 from heard.db.errors import StoreError
 from heard.db.records import ReplyRecord
 
@@ -59,10 +59,11 @@ def _is_tiny(reply: ReplyRecord, specs: Mapping[str, ModelSpec]) -> bool:
 
 
 def _note(first: ReplyRecord, thread_id: str, specs: Mapping[str, ModelSpec]) -> Step:
-    return reply_step(
+    step = reply_step(
         derived_id(thread_id, "tiny-model"),
         thread_id,
         author=SYSTEM_AUTHOR,
         text=note_text(specs[first.kept.model]),
         created_at=timestamp(first.created_at),
     )
+    return step | {"metadata": {"avatarName": NOTE_AVATAR}}

@@ -13,7 +13,7 @@ from heard.prompts.library import BUILT_IN
 from tests.journeys.balloting import TEXTS, Blind, ballot_in, blind_chat, found
 from tests.journeys.talking import CRISIS, OUTCOME, WARM, Served, serving
 from tests.servers import reply
-from tests.socket_client import SocketPage, Visitor
+from tests.socket_client import SocketPage, Turn, Visitor
 
 REAL = read_bot_answers(BUILT_IN / "bot_answers.yaml").intents["real"].texts
 NOTE = re.compile("very small model")
@@ -83,22 +83,34 @@ async def test_in_a_blind_study_there_is_no_ballot_and_nothing_is_given_away(bli
     assert (await voter.send(f"are you real? {CRISIS}")).reply["name"] == "heard safety"
 
 
+MODEL = "SELECT d.model FROM draft d JOIN reply r ON r.id = d.reply_id WHERE d.kept AND r.message_id = ?"
+
+
+async def by_the_tiny_model(chat: Served, page: SocketPage) -> Turn:
+    """A turn whose reply the guard has let through, the first in its chat."""
+    for message in ("My cat is ill.", "She sleeps all day.", "I sit beside her.", "It is raining."):
+        turn = await page.send(message, seconds=240)
+        if chat.rows(MODEL, turn.message_id) == [("smollm2",)]:
+            return turn
+        assert not NOTE.search(json.dumps(turn.replies))
+    raise AssertionError("the guard let none of the replies through")
+
+
 async def test_a_tiny_model_is_named_once_in_a_chat_and_after_a_reload_too(tmp_path: Path, weights: Weights) -> None:
     with serving(tmp_path) as patient:
         async with Visitor.agree(patient.url) as somebody, somebody.page(profile="quiet") as page:
             await page.choose(model="smollm2")
             fixed = await page.send("are you a bot")
             assert not NOTE.search(json.dumps(fixed.replies))
-            first = await page.send("My cat is ill.", seconds=240)
-            told = [bool(NOTE.search(str(entry["output"]))) for entry in first.replies]
-            assert told == [False, True]
+            first = await by_the_tiny_model(patient, page)
+            assert [bool(NOTE.search(str(entry["output"]))) for entry in first.replies] == [False, True]
             assert first.reply["name"] == "heard"
-            second = await page.send("She sleeps all day.", seconds=240)
-            assert not NOTE.search(json.dumps(second.replies))
+            later = await page.send("She purrs now.", seconds=240)
+            assert not NOTE.search(json.dumps(later.replies))
             async with somebody.page(thread=page.thread) as again:
                 texts = [str(entry["output"]) for entry in again.steps.values()]
                 assert [text for text in texts if NOTE.search(text)] == [first.text]
                 ids = list(again.steps)
                 assert ids.index(first.reply["id"]) == ids.index(first.replies[0]["id"]) + 1
-                third = await again.send("I am worried.", seconds=240)
-                assert not NOTE.search(json.dumps(third.replies))
+                last = await again.send("I am glad.", seconds=240)
+                assert not NOTE.search(json.dumps(last.replies))
