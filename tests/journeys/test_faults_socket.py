@@ -20,7 +20,7 @@ ROOT = Path(__file__).parents[2]
 SERVER = """
 import time
 from tests.servers import ScriptedServer, reply
-with ScriptedServer(reply("and so " * 400, pause=0.02)) as server:
+with ScriptedServer(reply("And so. " * 400, pause=0.02)) as server:
     print(server.base_url, flush=True)
     time.sleep(600)
 """

@@ -177,7 +177,8 @@ async def lasts(long: Long, turns: int) -> None:
             ((newest,),) = long.rows("SELECT text FROM summary ORDER BY rowid DESC LIMIT 1")
         assert isinstance(await long.say(text), Finished)
     calls = long.rows("SELECT prompt_tokens, completion_tokens, parameters ->> 'max_tokens' FROM draft")
-    assert len(calls) == turns
+    assert len(calls) >= turns  # the guard may have had some written again
+    assert long.rows("SELECT count(*) FROM draft WHERE kept") == [(turns,)]
     assert all(read + most <= WINDOW and written <= most for read, written, most in calls)
     assert max(read for read, *_ in calls) > WINDOW / 2, "or the window was never put to use"
     assert long.rows("SELECT count(*) FROM message WHERE outcome = 'answered'") == [(turns,)]
