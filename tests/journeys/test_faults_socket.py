@@ -60,11 +60,11 @@ async def test_a_model_server_that_is_killed_in_the_middle(tmp_path: Path, weigh
                 os.kill(process.pid, signal.SIGKILL)
                 await page.end(turn)
                 assert "This reply broke off." in plain(turn)
-                assert turn.text.startswith("and so ")
+                assert turn.text.startswith("And so. ")
                 assert turn.cards == []
                 ((outcome, status, text),) = own.rows(WRITTEN, turn.message_id)
                 assert (outcome, status) == ("broken", "broken")
-                assert text.startswith("and so ")
+                assert text.startswith("And so. ")
                 gone = await page.send("Are you there?")
                 assert gone.cards == []
                 assert len(plain(gone)) > 20
