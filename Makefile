@@ -10,7 +10,7 @@ PIP := -m pip --disable-pip-version-check
 EXTRAS := chat,train,anthropic,charts,google,hub,langchain,ollama,postgres,dev
 RUN_TESTS := -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 
-.PHONY: chat test quick test-lowest bench train evaluate lock format help clean
+.PHONY: chat test quick test-lowest bench train evaluate voice lock format help clean
 .DEFAULT_GOAL := help
 
 help: ## this list
@@ -69,6 +69,9 @@ train: $(VENV)/.train ## train a scorer head: make train ARGS="--data labels.csv
 
 evaluate: $(VENV)/.train ## the scorer's table of errors with seeds and spread
 	@$(BIN)/heard evaluate $(ARGS)
+
+voice: $(VENV)/.run ## how the default model talks: 320 replies through the chat, judged (docs/voice.md)
+	@$(BIN)/heard evaluate-voice $(ARGS)
 
 lock: | .venv-lock/bin/python ## make requirements.lock anew, with the newest libraries that pyproject.toml allows
 	@.venv-lock/bin/python $(PIP) install --upgrade -e '.[$(EXTRAS)]'

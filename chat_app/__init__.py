@@ -8,6 +8,7 @@ A room imports only from rooms below it (tests/test_layering.py has the table). 
 - `web/`: the FastAPI server around the chat: consent gate, pages, JSON API, health and logs
 - `integrations/`: the scorer in other people's programs: LangChain Runnable, Chainlit plug-in
 - `page/`: the chat page on Chainlit: what is drawn, chosen, and drawn again from the history
+- `voice/`: how the chat talks, measured: a set of messages, the replies judged, sheets for reading by hand
 - `comparing/`: models, strategies and policies compared on a file of questions
 - `studies/`: blind studies: study files, prepared and live answers, assignment, ballots, votes, the survey
 - `conversation/`: one turn from the message to the stored reply: drafts, scores, rewriting, summaries

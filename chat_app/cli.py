@@ -15,6 +15,7 @@ from heard.chat_app.commands import (
     compare,
     data,
     evaluate_policy,
+    evaluate_voice,
     export,
     guard,
     models,
@@ -73,7 +74,12 @@ for commands in (
     evaluate_policy,
 ):  # each of their commands is one of heard's own
     app.add_typer(commands.app)
-for name, group in (("prompts", prompts.app), ("models", models.app), ("study", study.app)):
+for name, group in (
+    ("prompts", prompts.app),
+    ("models", models.app),
+    ("study", study.app),
+    ("evaluate-voice", evaluate_voice.app),
+):
     app.add_typer(group, name=name)
 
 

@@ -3,14 +3,21 @@
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
+from heard.chat_app.common.background import in_background
 from heard.chat_app.common.settings import Settings, SettingsError
+from heard.chat_app.conversation.bot_questions import BotQuestions
 from heard.chat_app.conversation.examples import ExamplePicker
 from heard.chat_app.conversation.services import Services
 from heard.chat_app.models.client import Models, load_models
 from heard.chat_app.models.downloads import Weights, check_weights
+from heard.chat_app.models.engine_plan import plan_engine
 from heard.chat_app.models.local_chat import Engine
+from heard.chat_app.models.machine import cores, free_memory
+from heard.chat_app.models.records import ModelSpec
 from heard.chat_app.page.prompt_watch import record_arm_prompts
 from heard.chat_app.safety.reply_guard import ReplyGuard
 from heard.chat_app.studies.live_study import configured_study
@@ -31,6 +38,36 @@ from heard.scorer.text_index import embedded_vectors
 
 SCORER_THREADS = 2
 """Threads of one scoring run. A person waits for it: two threads take two thirds of one's time."""
+
+
+def _with_default_model(settings: Settings, weights: Weights) -> Settings:
+    """The settings with the name of the embedded model where no default model is named."""
+    return settings if settings.default_model else settings.model_copy(update={"default_model": weights.model.name})
+
+
+def _embedded_engine(weights: Weights) -> Engine:
+    """Return the engine of the embedded model, not yet started; its context follows the free memory. Raises
+    NotEnoughMemoryError."""
+    model = weights.model
+    plan = plan_engine(
+        model.label,
+        weights.chat_model.stat().st_size,
+        model.kv_bytes,
+        context_tokens=model.context_tokens,
+        memory=free_memory(),
+        cores=cores(),
+    )
+    return Engine(weights.chat_model, plan=plan, label=model.model)
+
+
+def _with_context(specs: dict[str, ModelSpec], weights: Weights, context_tokens: int) -> dict[str, ModelSpec]:
+    """The entries, with no longer a context than their engine has."""
+    return {
+        name: replace(spec, context_tokens=min(spec.context_tokens, context_tokens))
+        if spec.model == weights.model.model and spec.file is None and spec.provider == "embedded"
+        else spec
+        for name, spec in specs.items()
+    }
 
 
 def _checked_defaults(settings: Settings, models: dict[str, object], library: PromptLibrary) -> None:
@@ -78,15 +115,18 @@ async def open_services(
     With `serving` this is the chat's own process: turns and ballots that a process before it left unfinished are
     marked interrupted. A command that may run beside a chat passes False.
 
-    Raises SettingsError, ModelsError, PromptFileError, StudyFileError, WeightsError, ScorerError or StoreError, each
-    with a plain sentence.
+    `settings.default_model` of the services is the embedded model's name where the settings name none.
+
+    Raises SettingsError, ModelsError, NotEnoughMemoryError, PromptFileError, StudyFileError, WeightsError, ScorerError
+    or StoreError, each with a plain sentence.
     """
 
     library = PromptLibrary.load(settings.prompts_dir, settings.persona_word)
-    specs = load_models(settings.models_file)
+    weights = weights or check_weights(settings.cache_dir, settings.embedded)
+    settings = _with_default_model(settings, weights)
+    specs = load_models(settings.models_file, weights.model)
     _checked_defaults(settings, dict(specs), library)
     head = head_folder(settings.scorer_head)
-    weights = weights or check_weights(settings.cache_dir)
     embedded = weights.encoder
     scorer = Scorer.load(head, encoder_of(head, lambda: embedded), threads=SCORER_THREADS)
     reader = _reader(scorer, embedded)
@@ -99,10 +139,12 @@ async def open_services(
         ) from None
     await upgrade(settings.database)
     database = create_engine(settings.database, lock_seconds=settings.save_seconds)
-    engine = Engine(weights.chat_model)
+    engine = _embedded_engine(weights)
+    specs = _with_context(specs, weights, engine.context_tokens)
     models = Models(
         specs,
         engine=engine,
+        cache_dir=settings.cache_dir,
         first_token_seconds=settings.first_token_seconds,
         stall_seconds=settings.stall_seconds,
         total_seconds=settings.total_seconds,
@@ -110,9 +152,20 @@ async def open_services(
     store = Store(database)
     studies = StudyStore(database)
     guard = ReplyGuard.load(_encoder(GuardHeadFile.load(), scorer, embedded), scorer.misreads)
-    picker = ExamplePicker(lambda: embedded_vectors(embedded, scorer.vectors), settings.cache_dir)
+    vectors = partial(embedded_vectors, embedded, scorer.vectors)
+    bot_questions = BotQuestions(vectors, settings.cache_dir)
     services = Services(
-        settings, store, models, scorer, library, engine, studies, reader=reader, guard=guard, examples=picker
+        settings,
+        store,
+        models,
+        scorer,
+        library,
+        engine,
+        studies,
+        reader=reader,
+        bot_questions=bot_questions,
+        guard=guard,
+        examples=ExamplePicker(vectors, settings.cache_dir),
     )
     loop, summary_tasks = asyncio.get_running_loop(), services.summary_tasks
 
@@ -124,6 +177,8 @@ async def open_services(
         if serving:
             await store.mark_interrupted()
             await studies.mark_interrupted()
+            # Now, because the first question about the bot would wait for it.
+            in_background(asyncio.to_thread(bot_questions.prepare, library.bot_answers))
         yield services
     finally:
         await services.summary_tasks.aclose()
@@ -141,5 +196,11 @@ async def open_live_study(services: Services) -> StudyFile | None:
     """
     study = await configured_study(services)
     if study is not None:
+        absent = sorted({arm.model for arm in study.arms} - set(services.models.offered))
+        if absent:
+            raise SettingsError(
+                f'Study {study.id} asks the embedded model "{absent[0]}", which is not on this machine. '
+                f"Run `heard models get {absent[0]}` first."
+            )
         record_arm_prompts(services, study)
     return study

@@ -1,4 +1,4 @@
-"""Reads the prompt files: personas, strategies, policies, examples, guidance, summary; again when they are edited.
+"""Reads the prompt files: personas, strategies, policies, examples and the texts beside them; again when edited.
 
 A developer adds a persona by dropping a file into the folder. Every key is checked: a misspelt field is refused with
 the file, the fault and the nearest right name, because a persona whose `max_tokns` was silently ignored would run a
@@ -17,7 +17,8 @@ from typing import Annotated, Any
 from pydantic import with_config
 
 from heard.hints import closest, nearest_name
-from heard.prompts.example_files import DEFAULT_EXAMPLES, Example, ExampleSet, read_examples
+from heard.prompts.bot_answer_files import NO_ANSWERS, BotAnswers, read_bot_answers
+from heard.prompts.example_files import Example, ExampleSet, read_examples
 from heard.prompts.fields import NonEmpty, only_variables
 from heard.prompts.files import PromptFileError, read_record, yaml_files
 from heard.prompts.persona_files import WORD, read_persona
@@ -28,7 +29,7 @@ from heard.prompts.summary import SummaryInstructions
 from heard.prompts.variables import fill
 
 BUILT_IN = Path(__file__).parent
-FIXED = ("safety", "emotion_words.yaml")
+FIXED = ("safety", "emotion_words.yaml", "bot_questions.yaml")
 """Always those that come with heard: they were reviewed and measured together, and a folder that had only some of them
 would lose a language, a number or a pattern in silence."""
 
@@ -60,6 +61,7 @@ PARTS: Mapping[str, Reader] = {
     "examples": lambda path, _: read_examples(path),
     "guidance.yaml": _read_guidance,
     "summary.yaml": lambda path, _: read_record(path, SummaryInstructions),
+    "bot_answers.yaml": lambda path, _: read_bot_answers(path),
 }
 """What a folder may hold, and how each file of it is read."""
 MENUS = ("personas", "strategies", "policies")
@@ -83,6 +85,8 @@ class PromptLibrary:
     """What a rewrite is told, by component: cognitive, emotional, behavioral."""
     summary: SummaryInstructions
     """How a long conversation is summed up."""
+    bot_answers: BotAnswers
+    """What is answered to questions about the bot."""
     examples: dict[str, tuple[Example, ...]] = field(default_factory=dict)
     """Exchanges to show before a message, by the persona whose voice they have (`Persona.examples_of`)."""
     fault: str | None = None
@@ -105,7 +109,9 @@ class PromptLibrary:
         `persona_word` stands for `{persona_word}` in every text of a persona and of the guidance. Raises
         PromptFileError with every fault of every file.
         """
-        library = cls({}, {}, {}, {}, SummaryInstructions("", 0), _folder=folder or BUILT_IN, _word=persona_word)
+        library = cls(
+            {}, {}, {}, {}, SummaryInstructions("", 0), NO_ANSWERS, _folder=folder or BUILT_IN, _word=persona_word
+        )
         library._stamps = library._current_stamps()
         faults = [*_ignored(library._folder), *library._read()]
         if faults:
@@ -162,23 +168,18 @@ class PromptLibrary:
                 setattr(self, part, {record.id: record for record in by_order})
             self.examples = {one.id: one.examples for one in read["examples"]}
             (self.guidance,), (self.summary,) = read["guidance.yaml"], read["summary.yaml"]
+            (self.bot_answers,) = read["bot_answers.yaml"]
         return faults
 
     def _example_faults(self, personas: Iterable[Persona], sets: Iterable[ExampleSet]) -> Iterator[str]:
-        """Personas whose examples are not there, and files of one's own that no persona would ever show."""
-        names, used = [one.id for one in sets], set()
+        """Personas whose examples are not there."""
+        names = [one.id for one in sets]
         for persona in personas:
             if persona.examples and persona.examples_of not in names:
                 yield (
                     f"{self._sources('personas')[-1] / persona.id}.yaml: there are no examples called "
                     f"{persona.examples_of}. {nearest_name(persona.examples_of, names)}"
                 )
-            elif persona.examples:
-                used.add(persona.examples_of)
-        for name in names if "examples" in self._own else ():
-            path = self._folder / "examples" / f"{name}.yaml"
-            if name not in used and path.exists() and self._folder != BUILT_IN:
-                yield f"{path} is shown by no persona. Write `examples: {DEFAULT_EXAMPLES}` into the persona's file."
 
     def _record(self, path: Path, reader: Reader, faults: list[str]) -> Any:
         """What a file holds, read only if it has changed; None, with its faults noted, if it has any."""
@@ -217,7 +218,8 @@ def _ignored(folder: Path) -> list[str]:
         return [f"{folder} holds no prompt files. Put at least one of {', '.join(PARTS)} there."]
     meant = {name: closest(Path(name).stem, absent) for name in sorted(names - {*PARTS, *FIXED})}
     faults = [f"{folder / name} is not read. Did you mean {absent[part]}?" for name, part in meant.items() if part]
-    for path in (folder / "emotion_words.yaml", *sorted((folder / "safety").glob("*.yaml"))):
+    files = [folder / name for name in FIXED if name.endswith(".yaml")]
+    for path in (*files, *sorted((folder / "safety").glob("*.yaml"))):
         ours = BUILT_IN / path.relative_to(folder)
         if path.exists() and not (ours.exists() and filecmp.cmp(path, ours, shallow=False)):
             faults.append(

@@ -10,6 +10,8 @@ import re
 from typing import Literal
 
 SharedEmotion = Literal["joy", "sorrow", "both", "neither"]
+EXPECTED: dict[str, SharedEmotion] = {"good": "joy", "bad": "sorrow", "mixed": "both"}
+"""What meets news of each kind."""
 
 _VERY = r"(?:(?:so|very|really|truly|just|absolutely|such|a|an|quite|incredibly|extremely|pretty|always) )*"
 _GLAD = r"(?:glad|happy|thrilled|delighted|excited|proud|pleased|overjoyed)"
@@ -73,6 +75,11 @@ def shared_emotion(reply: str) -> SharedEmotion:
     if joy and sorrow:
         return "both"
     return "joy" if joy else "sorrow" if sorrow else "neither"
+
+
+def meets(news: str, reply: str) -> bool:
+    """Whether a reply meets news ("good", "bad" or "mixed") as such: it shares what EXPECTED asks for, no more."""
+    return shared_emotion(reply) == EXPECTED[news]
 
 
 def implied_emotion(reply: str) -> SharedEmotion:

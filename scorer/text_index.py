@@ -53,12 +53,7 @@ class TextIndex:
         Blocks: 600 messages take about a second and a half to make on two cores, and some milliseconds to read. A file
         that cannot be kept is made again by the next process.
         """
-        key = _key(vectors, texts)
-        rows = _kept(path, key)
-        if rows is None:
-            rows = vectors.of_many(texts)
-            _keep(path, key, rows)
-        return cls(vectors, rows, labels)
+        return cls(vectors, kept_rows(vectors, texts, path), labels)
 
     def nearness(self, message: str) -> Vector:
         """Of a message to each text, in their order: likeness, -1..1, and the label's part, 0..LABEL_WEIGHT."""
@@ -71,6 +66,16 @@ class TextIndex:
         """Mean cosine over layers: each layer's part of a vector has the length 1."""
         found: Vector = other @ self._rows.T * (self._vectors.width / self._rows.shape[1])
         return found
+
+
+def kept_rows(vectors: Vectors, texts: Sequence[str], path: Path) -> Vector:
+    """Return `Vectors.of_many`, from `path` if that holds those of these texts and this encoder; else kept there."""
+    key = _key(vectors, texts)
+    rows = _kept(path, key)
+    if rows is None:
+        rows = vectors.of_many(texts)
+        _keep(path, key, rows)
+    return rows
 
 
 def embedded_vectors(embedded: Path, scorer: Vectors | None = None) -> Vectors:
@@ -89,7 +94,8 @@ def _key(vectors: Vectors, texts: Sequence[str]) -> str:
 def _kept(path: Path, key: str) -> Vector | None:
     """The rows in a file; None if there is none, or it is of other texts, or damaged."""
     try:
-        with np.load(path, allow_pickle=False) as held:
+        # Opened here: of a damaged file numpy would leave its own handle open.
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as held:
             return held["rows"].astype(np.float32) if str(held["key"]) == key else None
     except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
         return None
@@ -107,4 +113,4 @@ def _keep(path: Path, key: str, rows: Vector) -> None:
             os.unlink(part)
             raise
     except OSError as error:
-        log.warning("vectors of examples cannot be kept in %s: %s", path.parent, error.strerror)
+        log.warning("vectors of texts cannot be kept in %s: %s", path.parent, error.strerror)

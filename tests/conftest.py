@@ -1,5 +1,6 @@
 """What tests of several rooms share."""
 
+import os
 import signal
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
@@ -25,6 +26,8 @@ LONGEST = (
     "scorer/training/test_train_head.py",
 )
 """Files that take half a minute and more. They come first, or one worker would be left alone with one in the end."""
+os.environ.setdefault("HEARD_EMBEDDED", "smollm2")
+"""The tests need a model, and not a good one: every process that they start uses the smallest."""
 SLOW = "a slow one, of training or of a very long chat: `make test ARGS=--slow` runs it too"
 
 

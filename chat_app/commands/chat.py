@@ -11,8 +11,12 @@ import typer
 from heard.errors import UserError
 
 if TYPE_CHECKING:
+    from concurrent.futures import Future
+
     from heard.chat_app.common.settings import Settings
+    from heard.chat_app.conversation.services import Services
     from heard.chat_app.models.downloads import Weights
+    from heard.chat_app.models.local_servers import LocalServer
 
 app = typer.Typer()
 
@@ -46,7 +50,43 @@ def chat(
 
         from heard.chat_app.models.downloads import ensure_weights
 
-        asyncio.run(serve(settings, ensure_weights(settings.cache_dir), listener))
+        looking = look_for_servers()
+        weights = ensure_weights(settings.cache_dir, settings.embedded, also=named_models(settings))
+        tell_servers(looking.result(), settings)
+        asyncio.run(serve(settings, weights, listener))
+
+
+def named_models(settings: "Settings") -> list[str]:
+    """Return the names of models in the settings: what is embedded among them must be there before anybody talks."""
+    arms = [arm.strip().rpartition("/")[2] for arm in settings.blind_arms.split(",")]
+    return [name for name in (settings.default_model, *arms) if name]
+
+
+def look_for_servers() -> "Future[list[LocalServer]]":
+    """Begin to look for servers of models on this machine, which takes 0.3 s at most, beside what a start does."""
+    import asyncio
+    from concurrent.futures import ThreadPoolExecutor
+
+    from heard.chat_app.models.local_servers import find_servers
+
+    thread = ThreadPoolExecutor(1, thread_name_prefix="looking")
+    found = thread.submit(lambda: asyncio.run(find_servers()))
+    thread.shutdown(wait=False)
+    return found
+
+
+def tell_servers(found: "list[LocalServer]", settings: "Settings") -> None:
+    """Name each server that models.toml does not use yet in a line on standard error."""
+    from heard.chat_app.models.catalogue import load_models
+
+    used = " ".join(spec.base_url or "" for spec in load_models(settings.models_file).values())
+    for server in found:
+        if server.models and f":{server.port}" not in used:
+            typer.echo(
+                f"{server.server} runs on this machine with {server.models[0]}. `heard models find` prints the line "
+                "that adds it.",
+                err=True,
+            )
 
 
 def listen_on(host: str, port: int) -> socket.socket:
@@ -94,6 +134,8 @@ async def serve(settings: "Settings", weights: "Weights", listener: socket.socke
                 typer.echo(f"heard is ready at {address_of(settings.host, settings.port)}")
 
     async with open_services(settings, weights) as services:
+        if not weights.model.tiny:
+            await load_first(services, weights)
         config = uvicorn.Config(
             create_app(settings, services, await open_live_study(services)),
             log_config=None,  # set_up_logs has done it
@@ -106,6 +148,20 @@ async def serve(settings: "Settings", weights: "Weights", listener: socket.socke
             # uvicorn raises a signal once more after it has ended; by then the services below are being closed.
             signal.signal(number, lambda *_: None)
         await server.serve(sockets=[listener])
+
+
+async def load_first(services: "Services", weights: "Weights") -> None:
+    """Load a large model before the page can be opened: its loader lets nothing else run for 3 s and more.
+
+    If it cannot be loaded, that is told and other models still work.
+    """
+    from heard.chat_app.models.records import ModelFailure
+
+    typer.echo(f"Loading {weights.model.model} ...", err=True)
+    try:
+        await services.engine.start()
+    except ModelFailure as failure:
+        typer.echo(str(failure), err=True)
 
 
 def address_of(host: str, port: int) -> str:

@@ -127,11 +127,12 @@ def compare(
         _draw(radar_means(answers), out)
         return tables
 
-    run_plan(plan, questions, out, open_calls, per_minute, finish)
+    run_plan(plan, models, questions, out, open_calls, per_minute, finish)
 
 
 def run_plan(
     plan_of: "Callable[[Services, Questions], Plan]",
+    models: str,
     questions: Path,
     out: Path,
     open_calls: int,
@@ -142,7 +143,8 @@ def run_plan(
 ) -> None:
     """Run a plan, show the tables that `finish` makes of its answers, and report. Exit status 2 if anything failed.
 
-    `kept` is False if the folder `out` is deleted when the command ends.
+    Of `models`, as the command line names them, those that are embedded are fetched if need be. `kept` is False if the
+    folder `out` is deleted when the command ends.
     """
     import asyncio
 
@@ -156,7 +158,7 @@ def run_plan(
     logging.getLogger("heard").setLevel(logging.ERROR)  # failures are told below, once
     usable = read_questions(questions, settings.message_limit)
     _print_left_out(usable)
-    weights = ensure_weights(settings.cache_dir)
+    weights = ensure_weights(settings.cache_dir, settings.embedded, also=[name.strip() for name in models.split(",")])
 
     async def work() -> "tuple[Plan, Journal, Report]":
         from heard.chat_app.startup import open_services
@@ -172,7 +174,7 @@ def run_plan(
         typer.echo("Stopped. What was written is kept; the same command goes on." if kept else "Stopped.", err=True)
         raise
     for report_table in finish(answers_from_journal(plan, journal.entries())):
-        _show(report_table)
+        show_table(report_table)
     typer.echo(f"Written: {report.written}. There before: {report.already_complete}. Failed: {len(report.failed)}.")
     if kept:
         typer.echo(f"Everything is in {out}.")
@@ -219,7 +221,8 @@ def _draw(means: dict[str, dict[str, float]], out: Path) -> None:
         raise CompareError(f"The radars cannot be written to {out} ({error.strerror}). Make room there.") from None
 
 
-def _show(report_table: "ReportTable") -> None:
+def show_table(report_table: "ReportTable") -> None:
+    """Print a table of a report."""
     from rich.box import SIMPLE_HEAD
     from rich.console import Console
     from rich.markup import escape

@@ -79,7 +79,7 @@ def evaluate_policy(
         return tables
 
     if out is not None:
-        run_plan(plan, questions, out, open_calls, per_minute, finish)
+        run_plan(plan, model, questions, out, open_calls, per_minute, finish)
         return
     with tempfile.TemporaryDirectory(prefix="heard-") as scratch:
-        run_plan(plan, questions, Path(scratch), open_calls, per_minute, finish, kept=False)
+        run_plan(plan, model, questions, Path(scratch), open_calls, per_minute, finish, kept=False)

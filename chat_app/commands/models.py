@@ -26,11 +26,12 @@ def list_models() -> None:
 
     settings = load_settings()
     specs = load_models(settings.models_file)
+    default = settings.default_model or _embedded_name(settings)
     width = max(len(name) for name in specs)
     for spec in specs.values():
-        needs = _needs(spec, settings)
-        mark = " (default)" if spec.id == settings.default_model else ""
-        typer.echo(f"{spec.id:<{width}}  {spec.provider:<12}  {needs or 'ready'}  {spec.label}{mark}")
+        facts = [_needs(spec, settings) or "ready", *_catalogue_facts(spec)]
+        mark = " (default)" if spec.id == default else ""
+        typer.echo(f"{spec.id:<{width}}  {spec.provider:<12}  {', '.join(facts)}  {spec.label}{mark}")
 
 
 @app.command("try")
@@ -65,8 +66,86 @@ def fetch() -> None:
     from heard.chat_app.common.settings import load_settings
     from heard.chat_app.models.downloads import ensure_weights
 
-    weights = ensure_weights(load_settings().cache_dir)
+    settings = load_settings()
+    weights = ensure_weights(settings.cache_dir, settings.embedded)
     typer.echo(f"Chat model: {weights.chat_model}\nEncoder:    {weights.encoder}")
+
+
+@app.command()
+def get(
+    name: Annotated[str, typer.Argument(help="A model of the catalogue, as `heard models list` shows it.")],
+) -> None:
+    """Download one embedded model and verify it whole. What an earlier try has fetched is gone on with."""
+    from heard.chat_app.common.settings import load_settings
+    from heard.chat_app.models.embedded_models import catalogue_model
+    from heard.chat_app.models.model_download import fetch_model, is_whole
+
+    model, cache_dir = catalogue_model(name), load_settings().cache_dir
+    is_whole(model, cache_dir, thorough=True)  # a damaged file loses its stamp, and is fetched again
+    typer.echo(f"{model.model}: {fetch_model(model, cache_dir)}")
+
+
+@app.command()
+def check() -> None:
+    """Read every embedded model on this machine and compare its sha256. Exit status 2 if one is damaged."""
+    from heard.chat_app.common.settings import load_settings
+    from heard.chat_app.models.embedded_models import MODELS
+    from heard.chat_app.models.model_download import is_whole
+
+    cache_dir, damaged = load_settings().cache_dir, False
+    for model in MODELS:
+        if model.path_in(cache_dir).exists():
+            whole = is_whole(model, cache_dir, thorough=True)
+            damaged = damaged or not whole
+            fault = f"is damaged: run `heard models get {model.name}`"
+            typer.echo(f"{model.name}  {'its sha256 is right' if whole else fault}")
+    if damaged:
+        raise typer.Exit(2)
+
+
+@app.command()
+def find() -> None:
+    """Look for Ollama, LM Studio, llama.cpp and vLLM on this machine, and print the lines that add their models."""
+    from heard.chat_app.models.local_servers import PORTS, find_servers
+
+    servers = asyncio.run(find_servers())
+    for server in servers:
+        typer.echo(f"# {server.server}, port {server.port}. Put what you want into models.toml:")
+        for model in server.models:
+            typer.echo(server.entry(model))
+        if not server.models:
+            typer.echo("# it has no model yet")
+    if not servers:
+        asked = ", ".join(f"{port.server} ({port.number})" for port in PORTS)
+        typer.echo(f"None of these answers on this machine: {asked}.")
+
+
+def _embedded_name(settings: "Settings") -> str:
+    """Return the embedded model that a start would use now; what is not on the disk would be fetched first."""
+    from heard.chat_app.models.embedded_models import AUTO, SMOLLM2
+    from heard.chat_app.models.model_choice import chosen_on_disk
+    from heard.chat_app.models.weights_folder import WeightsError
+
+    if settings.embedded != AUTO:
+        return settings.embedded
+    try:
+        return chosen_on_disk(settings.cache_dir, settings.embedded).name
+    except WeightsError:
+        return SMOLLM2.name
+
+
+def _catalogue_facts(spec: "ModelSpec") -> list[str]:
+    """Return size, licence and memory of a model of the catalogue; nothing for any other."""
+    from heard.chat_app.models.embedded_models import CATALOGUE
+    from heard.chat_app.models.machine import free_memory
+    from heard.chat_app.models.model_choice import fits, memory_needed
+
+    model = CATALOGUE.get(spec.id)
+    if model is None:
+        return []
+    size = f"{(model.bytes or 0) / 1e6:,.0f} MB"
+    memory = f"wants {memory_needed(model) / 1e9:.1f} GB of free memory"
+    return [size, model.licence, memory if fits(model, free_memory()) else f"{memory}, which this machine has not"]
 
 
 def _needs(spec: "ModelSpec", settings: "Settings") -> str | None:
@@ -78,45 +157,53 @@ def _needs(spec: "ModelSpec", settings: "Settings") -> str | None:
     if spec.key_env and not os.environ.get(spec.key_env, "").strip():
         return f"needs its key in {spec.key_env}"
     if spec.provider == "embedded":
-        from heard.chat_app.models.bundles import CHAT_MODEL
-        from heard.chat_app.models.downloads import faulty_files
-
-        if faulty_files(CHAT_MODEL, settings.cache_dir):
-            return "needs `heard models fetch`"
+        return _needs_file(spec, settings)
     return None
 
 
+def _needs_file(spec: "ModelSpec", settings: "Settings") -> str | None:
+    """Return what is missing of an embedded model's file, or None."""
+    from pathlib import Path
+
+    from heard.chat_app.models.embedded_models import MODELS
+    from heard.chat_app.models.model_download import bytes_to_fetch
+
+    if spec.file is not None:
+        return None if spec.repo is not None or Path(spec.file).is_file() else f"needs its file, {Path(spec.file).name}"
+    model = next(model for model in MODELS if model.model == spec.model)
+    missing = bytes_to_fetch(model, settings.cache_dir)
+    if not missing:
+        return None
+    there = (model.bytes or 0) - missing
+    return f"needs `heard models get {model.name}`" + (f" ({there / 1e6:,.0f} MB of it are here)" if there else "")
+
+
 async def _try(spec: "ModelSpec", text: str, max_tokens: int, settings: "Settings") -> None:
-    from heard.chat_app.models.bundles import CHAT_MODEL
     from heard.chat_app.models.client import Models
-    from heard.chat_app.models.local_chat import Engine
     from heard.chat_app.models.records import Delta, Usage, Waiting
     from heard.prompts.records import Prompt, PromptMessage
 
-    engine = Engine(CHAT_MODEL.folder_in(settings.cache_dir) / CHAT_MODEL.files[0].name)
     prompt = Prompt((PromptMessage("user", text),), max_tokens)
     began = time.perf_counter()
     first = None
-    try:
-        async with Models(
-            {spec.id: spec},
-            engine=engine,
-            first_token_seconds=settings.first_token_seconds,
-            stall_seconds=settings.stall_seconds,
-            total_seconds=settings.total_seconds,
-        ) as models:
-            async for item in models.stream(spec, prompt):
-                if isinstance(item, Delta):
-                    first = first or time.perf_counter()
-                    sys.stdout.write(item.text)
-                    sys.stdout.flush()
-                elif isinstance(item, Usage):
-                    typer.echo("")
-                    typer.echo(_figures(item, began, first or began), err=True)
-                elif isinstance(item, Waiting):
-                    typer.echo(f"Waiting: {item.ahead} ahead.", err=True)
-    finally:
-        engine.close()
+    async with Models(
+        {spec.id: spec},
+        engine=None,
+        cache_dir=settings.cache_dir,
+        first_token_seconds=settings.first_token_seconds,
+        stall_seconds=settings.stall_seconds,
+        total_seconds=settings.total_seconds,
+    ) as models:
+        async for item in models.stream(spec, prompt):
+            if isinstance(item, Delta):
+                first = first or time.perf_counter()
+                sys.stdout.write(item.text)
+                sys.stdout.flush()
+            elif isinstance(item, Usage):
+                typer.echo("")
+                typer.echo(_figures(item, began, first or began), err=True)
+            elif isinstance(item, Waiting):
+                typer.echo(f"Waiting: {item.ahead} ahead.", err=True)
 
 
 def _figures(usage: "Usage", began: float, first: float) -> str:

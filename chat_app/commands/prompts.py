@@ -18,7 +18,8 @@ app = typer.Typer(help="Check and show personas, strategies, policies and guidan
 Folder = Annotated[
     Path | None,
     typer.Option(
-        help="Folder with some of personas/, strategies/, policies/, examples/, guidance.yaml, summary.yaml of your own."  # noqa: E501
+        help="Folder with some of personas/, strategies/, policies/, examples/, guidance.yaml, summary.yaml and "
+        "bot_answers.yaml of your own."
     ),
 ]
 BAD_FILES = 2
@@ -66,7 +67,9 @@ def check(folder: Folder = None) -> None:
         typer.echo(f"policy    {policy.id:<24} {policy.name}")
     for name, examples in library.examples.items():
         several = sum(len(example.turns) > 1 for example in examples)
-        typer.echo(f"examples  {name:<24} {len(examples)} exchanges, {several} of several turns")
+        shown = any(persona.examples and persona.examples_of == name for persona in library.personas.values())
+        unused = "" if shown else "; no persona shows them"
+        typer.echo(f"examples  {name:<24} {len(examples)} exchanges, {several} of several turns{unused}")
     counts = (
         f"{len(library.personas)} personas, {len(library.strategies)} strategies and {len(library.policies)} policies"
     )

@@ -119,7 +119,8 @@ def generate(
     settings = load_settings()
     logging.getLogger("heard").setLevel(logging.ERROR)  # failures are printed below, once
     study = _file(named)
-    weights = ensure_weights(settings.cache_dir)
+    also = [arm.model for arm in study.arms] if study else []
+    weights = ensure_weights(settings.cache_dir, settings.embedded, also=also)
 
     async def run() -> "tuple[StudyFile, Report]":
         from heard.chat_app.startup import open_services

@@ -51,12 +51,18 @@ class Settings(BaseSettings):
     models_file: Path = Path("models.toml")
     """Model entries beside the built-in ones; may be absent."""
     prompts_dir: Path | None = None
-    """Folder with some of personas/, strategies/, policies/, examples/, guidance.yaml and summary.yaml of your own.
-    What it does not hold comes with heard; unset means all of it."""
+    """Folder with some of personas/, strategies/, policies/, examples/, guidance.yaml, summary.yaml and
+    bot_answers.yaml of your own. What it does not hold comes with heard; unset means all of it."""
     persona_word: str = Field(default="supportive listener", min_length=1, max_length=60)
     """What the persona is called. "therapist" is forbidden for an AI in some places, so it is not the default."""
-    default_model: str = "smollm2"
-    """Entry of the models that a new visitor starts with."""
+    operator: str = Field(default="", max_length=200)
+    """Who runs this site, and how to reach them, such as "the Empathy Lab (lab@example.org)", told to people who ask.
+    Empty: a general phrase."""
+    embedded: str = "auto"
+    """Model that runs in this process: a name of `heard models list`, or auto for the best that this machine's memory
+    and disk carry."""
+    default_model: str = ""
+    """Entry of the models that a new visitor starts with; empty: the embedded one."""
     default_strategy: str = "plain"
     """Strategy that a new visitor starts with."""
     scorer_head: str = "default"

@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass, field, is_dataclass, replace
+from dataclasses import asdict, dataclass, is_dataclass, replace
 from enum import StrEnum
 from typing import Any, TypeVar
 
@@ -64,7 +64,7 @@ class Plan:
     personas: tuple[Persona, ...]
     strategies: tuple[Strategy, ...]
     policies: tuple[Policy, ...]
-    examples: Mapping[str, tuple[Example, ...]] = field(default_factory=dict)
+    examples: Mapping[str, tuple[Example, ...]]
     """The files of examples, by name."""
 
     def answers_of_model(self, model: ModelSpec) -> Iterator[PlannedAnswer]:
@@ -85,11 +85,11 @@ class Plan:
 
         Two runs with the same identity may share a journal.
         """
-        parts: dict[str, Any] = {"command": self.command, "questions": _digest([q.text for q in self.questions])}
+        parts: dict[str, Any] = {"command": self.command, "questions": content_digest([q.text for q in self.questions])}
         for what in ("models", "personas", "strategies", "policies"):
-            parts[what] = {one.id: _digest(one) for one in getattr(self, what)}
+            parts[what] = {one.id: content_digest(one) for one in getattr(self, what)}
         used = sorted({persona.examples_of for persona in self.personas if persona.examples})
-        parts["examples"] = {name: _digest([asdict(example) for example in self.examples[name]]) for name in used}
+        parts["examples"] = {name: content_digest([asdict(one) for one in self.examples[name]]) for name in used}
         return parts
 
 
@@ -104,6 +104,12 @@ def resolve_names(what: str, names: str, available: Mapping[str, Named]) -> tupl
         if requested.count(name) > 1:
             raise PlanError(f'The {what} "{name}" is named twice. Name it once.')
     return tuple(available[name] for name in requested)
+
+
+def content_digest(value: Any) -> str:
+    """Return the sha256 of a record, or of JSON values."""
+    plain = asdict(value) if is_dataclass(value) and not isinstance(value, type) else value
+    return hashlib.sha256(json.dumps(plain, sort_keys=True, default=str).encode()).hexdigest()
 
 
 def examples_wanted(value: str) -> WithExamples:
@@ -126,8 +132,3 @@ def with_examples(personas: Iterable[Persona], wanted: WithExamples) -> tuple[Pe
 def default_persona(services: Services) -> str:
     """Return the name of the persona that a new visitor gets."""
     return next(iter(services.library.personas))
-
-
-def _digest(value: Any) -> str:
-    plain = asdict(value) if is_dataclass(value) and not isinstance(value, type) else value
-    return hashlib.sha256(json.dumps(plain, sort_keys=True, default=str).encode()).hexdigest()

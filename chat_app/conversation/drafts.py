@@ -77,7 +77,7 @@ class Drafts:
             fallback_for=self.fallback_for,
         )
 
-    def begin_fixed(self, text: str, number: int, guidance: str) -> None:
+    def begin_fixed(self, text: str, number: int, guidance: str | None) -> None:
         """Open a draft that no model writes, with its text."""
         prompt = Prompt((PromptMessage("assistant", text),), max_tokens=0)
         self.begin(ModelSpec(FIXED_TEXT, FIXED_TEXT, FIXED_TEXT, FIXED_TEXT), prompt, number, guidance)

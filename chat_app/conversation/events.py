@@ -53,6 +53,8 @@ class DraftStarted:
 
     number: int
     guidance: str | None
+    scored: bool = True
+    """Whether a score follows; none does after a fixed text."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ because an engine keeps what two prompts have in common at their beginning: the 
 second on two cores, and other examples for every message would cost seconds before every reply.
 """
 
+import re
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -31,6 +32,8 @@ LENGTH_COST = 0.02
 room for a third."""
 FURTHEST = 0.3
 """Of nearness behind the nearest: one further away has little to do with the message, and none is better."""
+
+_WORD = re.compile(r"[\w'’]+")
 
 
 class ExamplePicker:
@@ -74,7 +77,7 @@ def _together(candidates: Sequence[Example], number: int) -> list[Example]:
     kept: list[Example] = []
     left, openings = BUDGET, set[tuple[str, ...]]()
     for example in candidates:
-        begins = [tuple(turn.reply.casefold().split()[:OPENING_WORDS]) for turn in example.turns]
+        begins = [opening(turn.reply) for turn in example.turns]
         if len(example.turns) > MOST_TURNS or example.characters > left or not openings.isdisjoint(begins):
             continue
         kept.append(example)
@@ -82,6 +85,11 @@ def _together(candidates: Sequence[Example], number: int) -> list[Example]:
         if len(kept) == number:
             break
     return kept
+
+
+def opening(reply: str) -> tuple[str, ...]:
+    """The first words of a reply, in small letters and without marks."""
+    return tuple(_WORD.findall(reply.casefold())[:OPENING_WORDS])
 
 
 def _is_foreign(message: str) -> bool:

@@ -32,7 +32,7 @@ PATTERNS = {
     "label": LABEL,
     "placeholder": r"\[[A-Za-z][^\]\n]{0,40}\](?!\()|\{[a-z_ ]{2,20}\}",
     "sign-off": r"^\W*(?:(?:best|warm|kind)(?:est)? (?:regards|wishes)|sincerely|yours (?:truly|sincerely)|xoxo)\b",
-    "template": r"<\|?/?[a-z_]{1,20}\|?>|\[/?INST\]|^\s*#{2,} |```|^\s*-{3,}\s*$",
+    "template": r"<\|/?[a-z_]{1,20}\|?>|</?(?:s|think|(?:start|end)_of_turn)>|\[/?INST\]|^\s*#{2,} |```|^\s*-{3,}\s*$",
 }  # fmt: skip
 """Kind -> pattern of what begins it, within one sentence."""
 _COMPILED = {kind: re.compile(pattern, re.IGNORECASE) for kind, pattern in PATTERNS.items()}

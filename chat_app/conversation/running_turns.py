@@ -80,6 +80,8 @@ class TurnView:
     """Component that the current draft aims at; None for the first."""
     text: str = ""
     """The current draft's text so far."""
+    scored: bool = True
+    """Whether a score follows the current draft."""
     rating: bool = False
     """Whether that text is complete and waits for its score."""
     scores: dict[int, EmpathyScore] = field(default_factory=dict)
@@ -108,12 +110,12 @@ class TurnView:
                 self.ahead = 0
                 return
             case DraftComplete():
-                self.rating = True
+                self.rating = self.scored
                 return
             case Waiting(ahead):
                 self.ahead = ahead
-            case DraftStarted(number, guidance):
-                self.number, self.guidance, self.text, self.ahead = number, guidance, "", 0
+            case DraftStarted(number, guidance, scored):
+                self.number, self.guidance, self.text, self.ahead, self.scored = number, guidance, "", 0, scored
             case FellBack():
                 self.by_fallback, self.ahead = True, 0
             case Scored(number, score):

@@ -4,6 +4,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
 from heard.chat_app.common.settings import Settings
+from heard.chat_app.conversation.bot_questions import BotQuestions
 from heard.chat_app.conversation.examples import ExamplePicker
 from heard.chat_app.conversation.summary_tasks import SummaryTasks
 from heard.chat_app.models.client import Models
@@ -29,6 +30,8 @@ class Services:
     studies: StudyStore
     reader: EmotionReader | None = None
     """Reads the emotion of a message, for strategies that use it; None in a process without an encoder."""
+    bot_questions: BotQuestions | None = None
+    """Recognises questions about the bot; None in a process that answers none."""
     guard: ReplyGuard | None = None
     """Reads what models write before anybody sees it; None in a process without an encoder."""
     examples: ExamplePicker | None = None

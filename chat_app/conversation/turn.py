@@ -1,7 +1,8 @@
 """One chat turn, start to finish. Everything that a reply depends on is decided here; the page only shows the events.
 
     check for a crisis -> store the message -> prompt -> stream -> score -> (rewrite if low) -> store the reply -> done
-    (and in the background: summarise what will not fit the next prompt)
+    (a question about the bot gets a fixed text in place of all from the prompt to the score;
+    and in the background: summarise what will not fit the next prompt)
 
 The order is what makes it safe: a crisis message ends the turn before a prompt exists, and nothing is generated for a
 message that could not be stored first.
@@ -17,9 +18,21 @@ from functools import partial
 
 from heard.chat_app.common.text import clean_unicode, has_visible
 from heard.chat_app.conversation.answer_request import AnswerRequest, History
+from heard.chat_app.conversation.bot_answers import Naming, bot_answer
 from heard.chat_app.conversation.drafting import write_drafts
 from heard.chat_app.conversation.drafts import Drafts
-from heard.chat_app.conversation.events import CrisisShown, Failed, Finished, NotSaved, Refused, TurnEvent, TurnRequest
+from heard.chat_app.conversation.events import (
+    CrisisShown,
+    DraftComplete,
+    DraftStarted,
+    Failed,
+    Finished,
+    NotSaved,
+    Refused,
+    Token,
+    TurnEvent,
+    TurnRequest,
+)
 from heard.chat_app.conversation.rewriting import policy_in_force
 from heard.chat_app.conversation.services import Services
 from heard.chat_app.conversation.summaries import AnswerSource, may_need_summary, summarise
@@ -36,12 +49,18 @@ log = logging.getLogger(__name__)
 
 
 async def run_turn(
-    request: TurnRequest, services: Services, answer: AnswerHandler | None = None, *, refusal: str | None = None
+    request: TurnRequest,
+    services: Services,
+    answer: AnswerHandler | None = None,
+    *,
+    refusal: str | None = None,
+    naming: Naming = Naming.NAMED,
 ) -> AsyncGenerator[TurnEvent, None]:
     """Run the turn of one message and yield its events, in the order of `events.py`. Closing the generator is Stop.
 
-    A crisis is handed off here. Any other message is stored and passed to `answer` (default: `write_reply`). With a
-    `refusal`, a plain sentence that says why (the conversation is busy, say), it is stored and not answered.
+    A crisis is handed off here. Any other message is stored. A question about the bot gets its fixed text, which names
+    the model as `naming` says; what is left is passed to `answer` (default: `write_reply`). With a `refusal`, a plain
+    sentence that says why (the conversation is busy, say), a message is stored and not answered.
 
     Raises nothing that a person could cause: failures of models and database are events with a plain sentence.
     """
@@ -58,9 +77,33 @@ async def run_turn(
     if isinstance(admitted, Refused):
         yield admitted
         return
-    async with aclosing((answer or write_reply)(request, services, admitted)) as events:
+    try:
+        fixed = await bot_answer(request, services, opening=not admitted.turns, naming=naming)
+    except asyncio.CancelledError:
+        await asyncio.shield(close_message(request, services, Outcome.STOPPED, None))
+        raise
+    events = _fixed_reply(request, services, fixed) if fixed else (answer or write_reply)(request, services, admitted)
+    async with aclosing(events):
         async for event in events:
             yield event
+
+
+async def _fixed_reply(request: TurnRequest, services: Services, text: str) -> AsyncGenerator[TurnEvent, None]:
+    """Give and store a text that no model writes. It has no score and is never put to a vote."""
+    drafts = Drafts()
+    drafts.begin_fixed(text, 1, None)
+    drafts.end(DraftStatus.COMPLETE)
+    reply = drafts.reply_record(request)
+    assert reply is not None
+    try:
+        yield DraftStarted(1, None, scored=False)
+        yield Token(text)
+        yield DraftComplete()
+    finally:
+        # A Stop leaves nothing to stop: the text was whole before it was shown.
+        closing = asyncio.ensure_future(close_message(request, services, Outcome.ANSWERED, reply))
+        fault = await _outcome_of(closing)
+    yield Finished(reply, votable=False) if fault is None else _not_saved(fault, reply)
 
 
 async def _admit(request: TurnRequest, services: Services, refusal: str | None) -> PromptHistory | Refused:
@@ -123,16 +166,25 @@ async def write_reply(request: TurnRequest, services: Services, past: PromptHist
     reply = drafts.reply_record(request)
     assert reply is not None  # write_drafts ends without an exception only after a whole draft
     closing = asyncio.ensure_future(close_message(request, services, Outcome.ANSWERED, reply))
-    try:
-        fault = await asyncio.shield(closing)
-    except asyncio.CancelledError:
-        fault = await closing  # a Stop that comes while the whole reply is being stored has nothing left to stop
+    fault = await _outcome_of(closing)
     if fault is None:
         _begin_summary(request, services, [*history, (request.text, reply.kept.text)])
         yield Finished(reply, votable=True)
     else:
-        sentence = f"{fault} The reply stays on this page only and is not in your history."
-        yield NotSaved(sentence, reply.kept.text, reply.drafts)
+        yield _not_saved(fault, reply)
+
+
+async def _outcome_of(closing: "asyncio.Future[str | None]") -> str | None:
+    """Return the result of `close_message` of a whole reply, also if the turn is cancelled meanwhile."""
+    try:
+        return await asyncio.shield(closing)
+    except asyncio.CancelledError:
+        return await closing  # a Stop that comes while the whole reply is being stored has nothing left to stop
+
+
+def _not_saved(fault: str, reply: ReplyRecord) -> NotSaved:
+    sentence = f"{fault} The reply stays on this page only and is not in your history."
+    return NotSaved(sentence, reply.kept.text, reply.drafts)
 
 
 async def _store_message(request: TurnRequest, services: Services, outcome: Outcome) -> PromptHistory | str:

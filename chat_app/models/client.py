@@ -10,6 +10,7 @@ import math
 import os
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import AbstractContextManager, aclosing, nullcontext
+from pathlib import Path
 from types import TracebackType
 from typing import Self
 
@@ -23,12 +24,13 @@ from heard.chat_app.models import failures
 from heard.chat_app.models.catalogue import ModelsError, load_models
 from heard.chat_app.models.circuit_breaker import COOLDOWN_SECONDS, CircuitBreaker, CircuitBreakers, CoolingDown
 from heard.chat_app.models.connections import Connections
+from heard.chat_app.models.engines import Engines
 from heard.chat_app.models.failures import AttemptError
 from heard.chat_app.models.hub_model import HubEngine
 from heard.chat_app.models.llama_engine import Engine
 from heard.chat_app.models.provider import NO_KEY, Call
 from heard.chat_app.models.providers import PROVIDERS, import_client, is_installed
-from heard.chat_app.models.records import FailureKind, ModelFailure, ModelSpec, StreamItem, Waiting
+from heard.chat_app.models.records import ModelFailure, ModelSpec, StreamItem, Waiting
 from heard.chat_app.models.reply_stream import ReplyStream
 from heard.chat_app.models.token_counts import TokenCounts
 from heard.chat_app.models.waiting_queue import Ticket
@@ -69,14 +71,18 @@ class Models:
         specs: Mapping[str, ModelSpec],
         *,
         engine: Engine | None,
+        cache_dir: Path | None = None,
         first_token_seconds: float,
         stall_seconds: float,
         total_seconds: float = math.inf,
         backoff_seconds: float = 0.5,
         cooldown_seconds: float = COOLDOWN_SECONDS,
     ) -> None:
-        """`backoff_seconds` scales the random pauses between attempts: 0..1 times it, then 0..2 times. They are added
-        to a server's Retry-After, so that callers who were refused together do not return together."""
+        """`engine` runs the embedded model; `cache_dir` holds the files of other ones, each of which gets an engine of
+        its own at its first call.
+
+        `backoff_seconds` scales the random pauses between attempts: 0..1 times it, then 0..2 times. They are added to a
+        server's Retry-After, so that callers who were refused together do not return together."""
         disable_content_logging()
         self.specs = dict(specs)
         self._connections = Connections()
@@ -86,9 +92,9 @@ class Models:
                 import_client(provider)
             if PROVIDERS[provider].served:
                 self._connections.clients()
-        self._engine = engine
+        self._engines = Engines(engine, cache_dir)
         self._hub = HubEngine()
-        self._counts = TokenCounts(engine)
+        self._counts = TokenCounts(self._engines.ready)
         self._first_token_seconds = first_token_seconds
         self._stall_seconds = stall_seconds
         self._total_seconds = total_seconds
@@ -103,9 +109,10 @@ class Models:
         await self.aclose()
 
     async def aclose(self) -> None:
-        """Close the connections to servers and stop the Hub's models. The embedded engine is left to its owner."""
+        """Close the connections to servers, and stop the Hub's models and every engine but the one that was given."""
         self._hub.close()
         self._counts.close()
+        await asyncio.to_thread(self._engines.close)
         await self._connections.aclose()
 
     def count_tokens(self, spec: ModelSpec, text: str) -> int:
@@ -124,7 +131,7 @@ class Models:
         ticket, local = None, None
         try:
             key = _key(spec)
-            local = self._local_engine(spec)
+            local = await self._local_engine(spec)
             if local is not None:
                 ticket = local.queue.join()
                 async with aclosing(local.queue.positions(ticket)) as positions:
@@ -175,13 +182,23 @@ class Models:
         breaker = self._breaker(spec)
         return breaker.guard(_is_down) if breaker else nullcontext()
 
-    def _local_engine(self, spec: ModelSpec) -> Engine | HubEngine | None:
+    @property
+    def offered(self) -> dict[str, ModelSpec]:
+        """The models that can be chosen: all but those of the catalogue whose file is not on this machine."""
+        return {
+            name: spec
+            for name, spec in self.specs.items()
+            if PROVIDERS[spec.provider].local != "engine" or spec.file is not None or self._engines.has_file(spec)
+        }
+
+    async def _local_engine(self, spec: ModelSpec) -> Engine | HubEngine | None:
         """Return the engine in this process that runs the model; None for a model on a server."""
         match PROVIDERS[spec.provider].local:
             case "hub":
                 return self._hub
             case "engine":
-                return self._own_engine()
+                # off the event loop: a new one reads its file's header, and may have to fetch the file
+                return self._engines.ready(spec) or await asyncio.to_thread(self._engines.of, spec)
             case None:
                 return None
 
@@ -232,13 +249,6 @@ class Models:
         retry_after = error.retry_after if isinstance(error, AttemptError) else None
         return self._backoff(state) + (retry_after or 0)
 
-    def _own_engine(self) -> Engine:
-        if self._engine is None:
-            raise ModelFailure(
-                FailureKind.UNREACHABLE, "There is no embedded engine in this process. Choose another model."
-            )
-        return self._engine
-
     def _chat_model(self, spec: ModelSpec, key: str, max_tokens: int, ticket: Ticket | None) -> BaseChatModel:
         call = Call(
             spec=spec,
@@ -246,7 +256,7 @@ class Models:
             max_tokens=max_tokens,
             connections=self._connections,
             longest_gap=2 * (self._first_token_seconds + self._stall_seconds),
-            engine=self._own_engine() if PROVIDERS[spec.provider].local == "engine" else None,
+            engine=self._engines.of(spec) if PROVIDERS[spec.provider].local == "engine" else None,
             hub=self._hub,
             ticket=ticket,
         )

@@ -1,41 +1,36 @@
-"""llama.cpp in this process: one engine for every chat, on one thread, answering a few calls at once.
+"""llama.cpp in this process: one engine for every chat with a model, answering a few calls at once.
 
-One thread, because two collapse as soon as anything else is busy, and of low priority: a page, a score or /health takes
-milliseconds and must not wait for a token, while nobody notices a token that waited for them. Four slots of 2,048
-tokens, because a token of context costs 23 kB (30 layers x 3 heads x 64 numbers x key and value x 2 bytes) whether it
-is used or not.
+Its threads have low priority: a page, a score or /health takes milliseconds and must not wait for a token, while nobody
+notices a token that waited for them. How many threads, slots and tokens of context it has says its plan.
 """
 
 import asyncio
 import concurrent.futures
 import logging
 import secrets
+import tempfile
 import threading
 from collections.abc import AsyncGenerator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from heard.chat_app.models.engine_loading import NATIVE_ERRORS, load_server
+from heard.chat_app.models.engine_plan import EnginePlan
+from heard.chat_app.models.gguf_header import GgufError, GgufHeader, read_header
+from heard.chat_app.models.opening_copies import copy_opening
 from heard.chat_app.models.records import Delta, FailureKind, ModelFailure
-from heard.chat_app.models.thread_priority import with_low_priority_threads
 from heard.chat_app.models.waiting_queue import Ticket, WaitingQueue
 
 log = logging.getLogger(__name__)
 
-SLOTS = 4
-CONTEXT_TOKENS = 2048
-"""Context window of one slot: prompt and reply together."""
-BATCH_TOKENS = 64
-"""Prompt tokens that are read at once. Small, so that a long prompt does not hold up other replies that are streaming,
-and so that Stop works within one such batch; this model reads no faster in larger ones."""
-PROMPT_CACHE_MB = 64
-"""Memory for conversations that lost their slot to another chat, so that their next prompt need not be read again."""
-
-SPECIAL_TOKENS = ("<|im_start|>", "<|im_end|>", "<|endoftext|>")
-"""Special tokens of the embedded model's chat template."""
-
-NATIVE_ERRORS = (RuntimeError, ValueError, TypeError, IndexError, ArithmeticError, OSError, MemoryError)
-"""Exceptions that Cython makes of those of llama.cpp."""
+DEFAULT_PLAN = EnginePlan()
+"""What SmolLM2 runs with."""
+SLOTS = DEFAULT_PLAN.slots
+CONTEXT_TOKENS = DEFAULT_PLAN.context_tokens
+IDLE_SECONDS = 0.5
+"""Between two looks whether nobody is being answered, so that an opening can be read."""
 
 STOPPED = "The embedded model stopped in the middle of this reply. Send the message again: it starts anew by itself."
 NOT_STARTED = "The embedded model stopped before it could answer. Send the message again: it starts anew by itself."
@@ -85,11 +80,26 @@ class _Generation:
             self.stop = True
 
 
+class _Opening:
+    """An opening that is being read."""
+
+    def __init__(self, messages: list[Mapping[str, Any]]) -> None:
+        self.messages = messages
+        self.generation = _Generation()
+        self.over = asyncio.Event()
+
+    def begins(self, messages: Sequence[Mapping[str, Any]]) -> bool:
+        """Whether a prompt begins with it."""
+        return list(messages[: len(self.messages)]) == self.messages
+
+
 class _RunningServer:
     """A started server with its worker threads."""
 
-    def __init__(self, server: Any, slots: int) -> None:
+    def __init__(self, server: Any, slots: int, folder: "tempfile.TemporaryDirectory[str]") -> None:
         self.server = server
+        self.folder = folder
+        """Where a slot is kept while it is copied; removed with the server."""
         self.workers = concurrent.futures.ThreadPoolExecutor(slots, thread_name_prefix="engine")
         self.generations: set[_Generation] = set()
 
@@ -100,19 +110,40 @@ class Engine:
     Calls are served in order, `slots` at a time. After `close`, or if the engine died, the next call starts it again.
     """
 
-    def __init__(self, model: Path, *, slots: int = SLOTS, context_tokens: int = CONTEXT_TOKENS) -> None:
+    def __init__(
+        self,
+        model: Path,
+        *,
+        plan: EnginePlan = DEFAULT_PLAN,
+        slots: int | None = None,
+        context_tokens: int | None = None,
+        label: str = "the embedded model",
+    ) -> None:
+        """`model` is the GGUF file; `slots` and `context_tokens` take the place of the plan's; `label` names the model
+        in sentences."""
         self.model = model
-        self.context_tokens = context_tokens
-        self.queue = WaitingQueue(slots)
+        self.plan = replace(plan, slots=slots or plan.slots, context_tokens=context_tokens or plan.context_tokens)
+        self.context_tokens = self.plan.context_tokens
+        self.label = label
+        self.queue = WaitingQueue(self.plan.slots)
         self.api_key = secrets.token_hex(16)
         """Required at `base_url`, so that no other program or web page on this machine can use the engine."""
         self._starting = threading.Lock()
         self._running: _RunningServer | None = None
+        self._opening: _Opening | None = None
 
     @property
     def special_tokens(self) -> tuple[str, ...]:
-        """The special tokens of the model's chat template."""
-        return SPECIAL_TOKENS
+        """The special tokens of the model's chat template, as its file names them; none if it cannot be read, which
+        `start` tells. The first look takes a tenth of a second."""
+        try:
+            return self._header.special_tokens
+        except (GgufError, OSError):
+            return ()
+
+    @cached_property
+    def _header(self) -> GgufHeader:
+        return read_header(self.model)
 
     @property
     def started(self) -> bool:
@@ -153,6 +184,49 @@ class Engine:
                 generation.stop = True
             # llama.cpp may only be torn down when no worker is inside it
             running.workers.shutdown(wait=True)
+            running.folder.cleanup()
+
+    async def read_opening(self, messages: Sequence[Mapping[str, Any]]) -> bool:
+        """Read a prompt that has nothing in it of anybody, and copy what was read into every slot, for all prompts that
+        begin like it; return whether it is there. A slot that has answered somebody is written over, so this is for the
+        time after a start.
+
+        Waits until nobody is being answered. Whoever comes meanwhile with a prompt that begins so waits for it, as it
+        would have to be read anyway; for any other prompt this makes way, and begins anew later. Raises ModelFailure if
+        the engine cannot start.
+        """
+        await self.start()
+        while True:
+            while self.queue.busy or self.queue.waiting:  # noqa: ASYNC110 - the queue has no event for being empty
+                await asyncio.sleep(IDLE_SECONDS)
+            self._opening = opening = _Opening(list(messages[:-1]))
+            try:
+                done = await self._read(opening, messages)
+            finally:
+                self._opening = None
+                opening.over.set()
+            if done is not None:
+                return done
+
+    async def _read(self, opening: "_Opening", messages: Sequence[Mapping[str, Any]]) -> bool | None:
+        """Return whether the opening was read and copied; None if it was given up for somebody's message."""
+        ticket, running = self.queue.join(), self._running
+        if running is None or not ticket.admitted:
+            self.queue.leave(ticket)
+            return None if running is not None else False
+        body = {"messages": list(messages), "max_tokens": 1, "temperature": 0, "id_slot": 0}
+        self._submit(running, {**body, "stream": True, "return_progress": True}, opening.generation, ticket)
+        while await opening.generation.items.get() is not None:
+            pass  # the one token that has to be written
+        if opening.generation.stop:
+            return None
+        if opening.generation.error is not None or opening.generation.finish_reason is None:
+            return False
+        return await asyncio.to_thread(self._copy, running)
+
+    def _copy(self, running: _RunningServer) -> bool:
+        folder = Path(running.folder.name)
+        return copy_opening(running.server.listening_address, self.api_key, folder, self.plan.slots)
 
     async def stream(
         self,
@@ -189,6 +263,11 @@ class Engine:
             running = self._running
             if running is None:
                 running = await asyncio.to_thread(self._start)
+            if (opening := self._opening) is not None:
+                if opening.begins(messages):
+                    await opening.over.wait()
+                else:
+                    opening.generation.stop = True
             self._submit(running, body, generation, ticket)
             while (item := await generation.items.get()) is not None:
                 begun = True
@@ -219,7 +298,7 @@ class Engine:
         if error.get("type") == "exceed_context_size_error":
             return ModelFailure(
                 FailureKind.REJECTED,
-                f"This conversation is longer than the embedded model can read ({self.context_tokens} tokens). "
+                f"This conversation is longer than {self.label} can read ({self.context_tokens} tokens). "
                 "Start a new chat, or choose a model with more room.",
             )
         log.warning("embedded model: error of code %s", error.get("code"))
@@ -253,50 +332,25 @@ class Engine:
     def _start(self) -> _RunningServer:
         with self._starting:
             if self._running is None:
-                self._running = _RunningServer(self._load(), self.queue.slots)
+                folder = tempfile.TemporaryDirectory(prefix="heard-", ignore_cleanup_errors=True)
+                try:
+                    self._running = _RunningServer(self._load(folder.name), self.queue.slots, folder)
+                except BaseException:
+                    folder.cleanup()
+                    raise
             return self._running
 
-    def _load(self) -> Any:
-        try:
-            import xllamacpp
-        except ImportError:
-            raise ModelFailure(
-                FailureKind.UNREACHABLE,
-                "This system has no embedded engine (xllamacpp is not installed). Choose another model, for example "
-                "an Ollama server as an entry of models.toml.",
-            ) from None
+    def _load(self, folder: str) -> Any:
         if not self.model.is_file():
             raise ModelFailure(
-                FailureKind.UNREACHABLE, "The embedded model's file is missing. Run `heard models fetch` to fetch it."
+                FailureKind.UNREACHABLE, f"The file of {self.label} is missing. Run `heard models fetch` to fetch it."
             )
         try:
-            server = with_low_priority_threads(lambda: xllamacpp.Server(self._params(xllamacpp)))
-            # The first call of all compiles the chat template and touches the memory, so that a person's needn't.
-            hello = {"messages": [{"role": "user", "content": "Hello"}], "max_tokens": 1}
-            server.handle_chat_completions(hello, lambda _: False)
-        except NATIVE_ERRORS as error:
-            log.warning("embedded model: %s while loading", type(error).__name__)
+            header = self._header
+        except (GgufError, OSError) as error:
+            reason = str(error) if isinstance(error, GgufError) else f"{self.model.name} cannot be opened."
             raise ModelFailure(
                 FailureKind.UNREACHABLE,
-                "The embedded model's file cannot be loaded. Run `heard models fetch`, then try again.",
+                f"{self.label} cannot be loaded: {reason} `heard models fetch` fetches those of heard.",
             ) from None
-        return server
-
-    def _params(self, xllamacpp: Any) -> Any:
-        params = xllamacpp.CommonParams()
-        params.model.path = str(self.model)
-        params.model_alias = {self.model.stem}  # else its answers name a path of this machine
-        params.n_parallel = self.queue.slots
-        params.n_ctx = self.queue.slots * self.context_tokens
-        params.n_batch = params.n_ubatch = BATCH_TOKENS
-        params.cpuparams.n_threads = params.cpuparams_batch.n_threads = 1
-        params.cache_ram_mib = PROMPT_CACHE_MB
-        params.warmup = False  # the first call in `_load` does that, and unlike this it lets the event loop run
-        params.fit_params = False  # it would load the model twice, to see what fits a GPU
-        params.verbosity = -1  # its log can hold prompts
-        params.hostnames = ["127.0.0.1"]
-        params.port = 0
-        params.api_keys = [self.api_key]
-        params.ui = params.endpoint_slots = params.cors_credentials = False
-        params.cors_origins = ""
-        return params
+        return load_server(self.model, header, self.plan, label=self.label, api_key=self.api_key, folder=folder)

@@ -30,6 +30,7 @@ class Call:
     longest_gap: float
     """Longest pause in seconds before a chunk; above all of our own limits."""
     engine: "Engine | None" = None
+    """The one that runs this model."""
     hub: "HubEngine | None" = None
     ticket: "Ticket | None" = None
     """The slot of the engine, if one was waited for."""
@@ -65,6 +66,8 @@ class Provider:
     """Whether the model is on a server, so that an entry may have `base_url`."""
     named: bool = True
     """Whether there is more than one model, so that an entry may have `model` and `key_env`."""
+    files: bool = False
+    """Whether an entry may name a GGUF file by `file` (of the Hub with `repo`), or a model of the catalogue."""
     example: str = "the server's own name for the model"
     """What `model` is, in a sentence."""
     own_path: tuple[str, ...] = ()

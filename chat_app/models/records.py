@@ -29,6 +29,12 @@ class ModelSpec:
     """Further sampling parameters under the provider's names, such as top_p; stored with each draft."""
     context_tokens: int = 8192
     """Most tokens that prompt and reply may have together."""
+    file: str | None = None
+    """Of an embedded model that is not in the catalogue: the path of a GGUF file, or with `repo` its name there."""
+    repo: str | None = None
+    """"owner/name" or "owner/name@revision" of the Hugging Face Hub."""
+    tiny: bool = False
+    """Whether it is known to be too small to follow a conversation, which people should be told."""
     fallback: str | None = None
     """The entry that answers if this model fails before its first token and the `AnswerRequest` allows a fallback."""
 

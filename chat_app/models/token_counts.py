@@ -8,6 +8,7 @@ import hashlib
 import logging
 import threading
 from collections import OrderedDict
+from collections.abc import Callable
 
 import httpx2
 
@@ -27,10 +28,11 @@ log = logging.getLogger(__name__)
 
 
 class TokenCounts:
-    """Counts tokens and caches the counts of the embedded model. Thread-safe. Close it in the end."""
+    """Counts tokens and caches the counts of embedded models. Thread-safe. Close it in the end."""
 
-    def __init__(self, engine: Engine | None) -> None:
-        self._engine = engine
+    def __init__(self, engine_of: Callable[[ModelSpec], Engine | None]) -> None:
+        """`engine_of` returns the engine of an embedded model, or None while it has none."""
+        self._engine_of = engine_of
         self._cache: OrderedDict[bytes, int] = OrderedDict()
         self._lock = threading.Lock()
         self._client: httpx2.Client | None = None
@@ -40,16 +42,17 @@ class TokenCounts:
 
         Blocks for about a millisecond on a new text for the embedded model, and until the engine has started.
         """
-        if self.is_exact(spec):
-            assert self._engine is not None
-            text = without_special_tokens(clean_unicode(text), self._engine.special_tokens)
-            digest = hashlib.blake2b(text.encode("utf-8"), digest_size=16).digest()
+        engine = self._engine(spec)
+        if engine is not None:
+            text = without_special_tokens(clean_unicode(text), engine.special_tokens)
+            key = f"{engine.model}\n{text}".encode()
+            digest = hashlib.blake2b(key, digest_size=16).digest()
             with self._lock:
                 if digest in self._cache:
                     self._cache.move_to_end(digest)
                     return self._cache[digest]
             try:
-                number = self._count(text)
+                number = self._count(engine, text)
             except (httpx2.HTTPError, ModelFailure, KeyError, ValueError) as error:
                 # The call itself will tell what is wrong with the engine.
                 log.warning("tokens could not be counted: %s", type(error).__name__)
@@ -63,7 +66,10 @@ class TokenCounts:
 
     def is_exact(self, spec: ModelSpec) -> bool:
         """Return whether counts for this model are exact, so that a prompt that does not fit by them does not fit."""
-        return PROVIDERS[spec.provider].local == "engine" and self._engine is not None
+        return self._engine(spec) is not None
+
+    def _engine(self, spec: ModelSpec) -> Engine | None:
+        return self._engine_of(spec) if PROVIDERS[spec.provider].local == "engine" else None
 
     def close(self) -> None:
         """Close the connection to the engine, if there is one."""
@@ -72,16 +78,15 @@ class TokenCounts:
         if client is not None:
             client.close()
 
-    def _count(self, text: str) -> int:
-        assert self._engine is not None
-        self._engine.start_sync()
+    def _count(self, engine: Engine, text: str) -> int:
+        engine.start_sync()
         with self._lock:
             # No proxy of the environment stands between us and our own engine.
             self._client = client = self._client or httpx2.Client(timeout=COUNT_SECONDS, trust_env=False)
         response = client.post(
-            self._engine.base_url.removesuffix("/v1") + "/tokenize",
+            engine.base_url.removesuffix("/v1") + "/tokenize",
             json={"content": text, "parse_special": False},
-            headers={"Authorization": f"Bearer {self._engine.api_key}"},
+            headers={"Authorization": f"Bearer {engine.api_key}"},
         )
         response.raise_for_status()
         return len(response.json()["tokens"])

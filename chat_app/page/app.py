@@ -24,6 +24,7 @@ from chainlit.types import ThreadDict
 from heard.chat_app.common.background import in_background
 from heard.chat_app.common.identity import country_from_headers
 from heard.chat_app.common.ids import is_uuid
+from heard.chat_app.conversation.drafts import FIXED_TEXT
 from heard.chat_app.conversation.events import TurnRequest
 from heard.chat_app.conversation.running_turns import Events, RunningTurn
 from heard.chat_app.conversation.turn import run_turn
@@ -36,6 +37,7 @@ from heard.chat_app.page.prompt_watch import current_prompts
 from heard.chat_app.page.reopen_ballots import ballot_entries
 from heard.chat_app.page.reply_renderer import ReplyRenderer
 from heard.chat_app.page.runtime import current
+from heard.chat_app.page.tiny_note import note_under, with_tiny_note
 from heard.chat_app.safety import crisis_check
 from heard.chat_app.studies.ballot_turn import run_ballot_turn
 from heard.chat_app.studies.ballot_view import entry_id
@@ -158,7 +160,7 @@ def current_offer() -> Offer:
     """Return what the settings panel offers."""
     services, blind = current().services, current().live_study is not None
     improve = services.library.policies[services.settings.improve_policy]
-    return Offer(services.models.specs, services.library.strategies, dict(crisis_check.countries()), improve, blind)
+    return Offer(services.models.offered, services.library.strategies, dict(crisis_check.countries()), improve, blind)
 
 
 def visible_choices(session: WebsocketSession) -> dict[str, Any]:
@@ -238,14 +240,16 @@ async def on_chat_resume(thread: ThreadDict) -> None:
         replies, messages, ballots = {}, [], {}
         await emitter().send_toast(str(fault), "error")
     # The page's history does not hold the model, our tables do.
-    models = [reply.kept.model for reply in replies.values()]
+    models = [reply.kept.model for reply in replies.values() if reply.kept.model != FIXED_TEXT]
     kept = ({"model": models[-1]} if models else {}) | (metadata.get("chat_settings") or {})
     _choices[session] = chat_settings.restored_choices(choices_of(session), kept, current_offer())
     session.chat_settings = visible_choices(session)
-    profile, neutral = persona_of(session), neutral_persona(page.services.library).name
+    profile, blind = persona_of(session), neutral_persona(page.services.library)
+    neutral = blind.name
     thread["metadata"] = {"chat_profile": profile.id if profile else None, "chat_settings": session.chat_settings}
 
     names = {key: neutral if page.live_study else one.name for key, one in page.services.library.personas.items()}
+    names[blind.id] = neutral  # of fixed texts that a blind study's page has shown
     steps = reopen.merge_replies(
         cast(list[reopen.Step], thread.get("steps") or []),
         thread["id"],
@@ -257,6 +261,8 @@ async def on_chat_resume(thread: ThreadDict) -> None:
         ballots=ballots,
         ballot_author=neutral,
     )
+    if page.live_study is None:
+        steps = with_tiny_note(steps, thread["id"], replies, page.services.models.specs)
     under = reopen.page_elements(thread["id"], replies, ballots, scores=choices_of(session).live_scores)
     thread["elements"] = cast(Any, under)
 
@@ -378,6 +384,8 @@ async def follow(turn: RunningTurn, session: WebsocketSession, *, saves_history:
         renderer = ReplyRenderer(page, cards=cards, reopened=reopened)
         async for view in turn.views():
             await renderer.draw(view)
+        if current().live_study is None and (note := await note_under(turn, current().services)) is not None:
+            await emitter().send_step(note)
     finally:
         _following.discard(key)
 

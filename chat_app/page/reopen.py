@@ -23,19 +23,19 @@ PERSON = "You"
 _ID_NAMESPACE = uuid.UUID("0c8a6f1e-52f7-4c0b-9a3e-7be0d41f6c25")
 
 
-def _derived_id(key: str, what: str) -> str:
+def derived_id(key: str, what: str) -> str:
     """Return an id for `what` of the entry `key`: the same every time, so that it is replaced and never duplicated."""
     return str(uuid.uuid5(_ID_NAMESPACE, f"{what} of {key}"))
 
 
 def card_id(reply_id: str) -> str:
     """Return the element id of a reply's card."""
-    return _derived_id(reply_id, "score-card")
+    return derived_id(reply_id, "score-card")
 
 
 def hand_off_id(message_id: str) -> str:
     """Return the entry id of a crisis hand-off, the same on the first page and when it is reopened."""
-    return _derived_id(message_id, "hand-off")
+    return derived_id(message_id, "hand-off")
 
 
 def card_element(thread_id: str, reply_id: str, props: Mapping[str, Any]) -> dict[str, Any]:
@@ -45,7 +45,7 @@ def card_element(thread_id: str, reply_id: str, props: Mapping[str, Any]) -> dic
 
 def ballot_element(thread_id: str, entry: str, props: Mapping[str, Any]) -> dict[str, Any]:
     """Return a ballot as an element of the page, under its entry; the same id every time."""
-    return _element(_derived_id(entry, "ballot"), thread_id, entry, BALLOT_ELEMENT, props)
+    return _element(derived_id(entry, "ballot"), thread_id, entry, BALLOT_ELEMENT, props)
 
 
 def _element(id_: str, thread_id: str, under: str, name: str, props: Mapping[str, Any]) -> dict[str, Any]:
@@ -172,7 +172,7 @@ def merge_replies(
         ):
             merged.append(_hand_off_step(crises[step["id"]], country))
         if step["id"] in interrupted:
-            note_id = _derived_id(step["id"], "interrupted")
+            note_id = derived_id(step["id"], "interrupted")
             at = str(step.get("createdAt"))
             merged.append(reply_step(note_id, thread_id, author=SYSTEM_AUTHOR, text=INTERRUPTED, created_at=at))
     return merged

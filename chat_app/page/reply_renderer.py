@@ -90,7 +90,7 @@ class ReplyRenderer:
                 await self.output.append_text(piece)
         else:
             await self.output.set_text(text)
-            if not view.scores and self._card is None:
+            if view.scored and not view.scores and self._card is None:
                 await self._show_card(score_card.PENDING)
         self._placed, self._sent = True, text
 

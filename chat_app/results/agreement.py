@@ -1,6 +1,7 @@
-"""Agreement of people on a survey's items: nominal Krippendorff's alpha (2011), by the library `krippendorff`."""
+"""Agreement of people on a survey's items, or of readers on marks: nominal Krippendorff's alpha (2011), by the library
+`krippendorff`."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import krippendorff
@@ -32,6 +33,19 @@ def agreement(cells: list[Cell], cell: Ints, item: Ints, value_of: Callable[[Cel
         return Agreement(None, LIVE if len(item) and (item < 0).all() else FEW, 0, 0)
     counts = np.zeros((int(item[judged].max()) + 1, len(names)), dtype=int)
     np.add.at(counts, (item[judged], code[judged]), 1)
+    return _alpha(counts)
+
+
+def agreement_of_marks(marks: Sequence[tuple[bool, ...]]) -> Agreement:
+    """Return alpha over items, each with the yes-or-no marks that it was given by different people or at different
+    times."""
+    if not marks:
+        return Agreement(None, FEW, 0, 0)
+    return _alpha(np.array([[sum(item), len(item) - sum(item)] for item in marks], dtype=int))
+
+
+def _alpha(counts: Ints) -> Agreement:
+    """Return alpha of the number of judgements by item and value."""
     counts = counts[counts.sum(axis=1) >= 2]
     items, judgements = len(counts), int(counts.sum())
     if items == 0:

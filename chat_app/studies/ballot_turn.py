@@ -17,6 +17,7 @@ from datetime import UTC, datetime
 from functools import partial
 
 from heard.chat_app.conversation.answer_request import History
+from heard.chat_app.conversation.bot_answers import Naming
 from heard.chat_app.conversation.drafts import Drafts
 from heard.chat_app.conversation.events import (
     AnswersStarted,
@@ -53,10 +54,13 @@ def run_ballot_turn(
 ) -> AsyncGenerator[TurnEvent, None]:
     """Answer one message with a ballot of `study`. Closing the generator, or cancelling it, is Stop.
 
+    A question about the bot gets its fixed text and no ballot; a ballot that is open stays so.
+
     Persona, strategy and model of `request` are not used. `width_class` is that of the person's page, one of WIDTHS.
     Raises nothing that a person could cause, like `run_turn`.
     """
-    return run_turn(request, services, partial(_ballot, study=study, width_class=width_class))
+    naming = Naming.TOLD_LATER if study.reveal else Naming.UNTOLD
+    return run_turn(request, services, partial(_ballot, study=study, width_class=width_class), naming=naming)
 
 
 async def _ballot(

@@ -158,7 +158,10 @@ def study_of(record: StudyRecord) -> StudyFile:
 def definition_of(study: StudyFile) -> tuple[dict[str, Any], str]:
     """Return the study as JSON values for the database, and the sha256 of their canonical JSON."""
     values = study.model_dump(mode="json")
-    for arm in values["arms"]:  # left out where it says nothing, so that studies from before it stay what they were
+    # Left out where they say nothing, so that studies from before them stay what they were.
+    if values["guard"]:
+        del values["guard"]
+    for arm in values["arms"]:
         if arm["examples"]:
             del arm["examples"]
     text = json.dumps(values, ensure_ascii=False, sort_keys=True, separators=(",", ":"))

@@ -5,6 +5,7 @@ import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
+from heard.chat_app.conversation.opening import default_opening
 from heard.chat_app.conversation.services import Services
 from heard.chat_app.models.models_file import ModelsFile
 from heard.chat_app.page.prompt_watch import prompts_state
@@ -78,11 +79,12 @@ class Health:
         await asyncio.to_thread(crisis_check.checker)  # else the first message or vote waits for its lexicons
         try:
             await self._services.engine.start()
+            self._model = "ready"
+            if self._services.engine.plan.threads > 1:  # a large model, which reads slowly
+                await self._services.engine.read_opening(default_opening(self._services))
         except Exception as error:  # noqa: BLE001 - a task's boundary: other models still work, and /health tells it
             self._model = "failed"
             log.error("The embedded model did not start: %s", kind_and_place(type(error), error.__traceback__))
-        else:
-            self._model = "ready"
 
     async def _watch_database(self) -> None:
         while True:

@@ -75,7 +75,8 @@ def _running(folder: Path) -> Iterator["subprocess.Popen[bytes]"]:
     process = subprocess.Popen(
         [Path(sys.executable).with_name("heard"), "compare", *arguments, *paces],
         cwd=folder,
-        env={name: value for name, value in os.environ.items() if not name.startswith("HEARD_")},
+        env={name: value for name, value in os.environ.items() if not name.startswith("HEARD_")}
+        | {"HEARD_EMBEDDED": "smollm2"},
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )

@@ -41,7 +41,9 @@ def served(data_dir: Path | None = None, **settings: str) -> Iterator[Served]:
     with tempfile.TemporaryDirectory(prefix="heard-bench-") as scratch:
         folder = data_dir or Path(scratch) / "data"
         port = free_port()
-        given = {"data_dir": str(folder), "port": str(port), **settings}
+        # The figures are of the small model unless HEARD_EMBEDDED names another.
+        embedded = os.environ.get("HEARD_EMBEDDED", "smollm2")
+        given = {"data_dir": str(folder), "port": str(port), "embedded": embedded, **settings}
         environment = {name: value for name, value in os.environ.items() if not name.startswith("HEARD_")}
         environment |= {f"HEARD_{name.upper()}": value for name, value in given.items()}
         started = time.perf_counter()

@@ -1,7 +1,8 @@
 """Is good news met as good news? Each persona under three strategies, on messages with news, by the embedded model.
 
-On the half of `tests/tone/cases.csv` on which no wording of a prompt was chosen. The judge is `tests/tone/judge.py`;
-how far to trust it is measured first, against a reader's labels (`tests/tone/labelled.csv`).
+On the half of `tests/tone/cases.csv` on which no wording of a prompt was chosen. The judge is
+`scorer/shared_emotion.py`; how far to trust it is measured first, against a reader's labels
+(`tests/tone/labelled.csv`).
 """
 
 import asyncio
@@ -16,8 +17,7 @@ from heard.chat_app.models.downloads import Weights
 from heard.chat_app.models.llama_engine import Engine
 from heard.chat_app.results.intervals import wilson_share
 from heard.prompts.library import PromptLibrary
-from heard.scorer.shared_emotion import shared_emotion
-from tests.tone.judge import EXPECTED, meets
+from heard.scorer.shared_emotion import EXPECTED, meets, shared_emotion
 from tests.tone.labelled import Labelled, labelled
 from tests.tone.replies import Case, cases, replies
 

@@ -20,8 +20,8 @@ COMMAND = (sys.executable, "-c", "from heard.chat_app.cli import main; main()", 
 READY = "heard is ready at "
 CRISIS = "I want to kill myself"
 WARM = (
-    "I am so sorry that you are going through this. It sounds exhausting, and it makes sense that you feel worn out. "
-    "I am here with you. What would help you most right now?"
+    "I am here with you. It makes sense that you feel worn out, and you do not have to carry it alone. "
+    "What would help you most right now?"
 )
 CURT = "Ok. That happens."
 COMING_BACK = (
@@ -38,16 +38,16 @@ HALVES = (
     " (SELECT count(*) FROM reply r WHERE NOT EXISTS (SELECT 1 FROM draft d WHERE d.reply_id = r.id AND d.kept)),"
     " (SELECT count(*) FROM message m WHERE m.outcome = 'answered'"
     "  AND NOT EXISTS (SELECT 1 FROM reply r WHERE r.message_id = m.id)),"
-    " (SELECT count(*) FROM draft d WHERE d.status = 'complete'"
+    " (SELECT count(*) FROM draft d WHERE d.status = 'complete' AND d.model <> 'fixed text'"
     "  AND NOT EXISTS (SELECT 1 FROM score s WHERE s.draft_id = d.id))"
 )
 """Numbers of things half written: pending messages, replies without a kept draft, answers without a reply, whole drafts
-without a score entry."""
+of a model without a score entry."""
 
 
 def slow(words: int) -> Script:
-    """`word0 word1 ...`, one every 50 ms."""
-    return reply(" ".join(f"word{n}" for n in range(words)), pause=0.05)
+    """`word0. word1. ...`, one every 50 ms. Each is a sentence, because a page gets whole ones only."""
+    return reply(" ".join(f"word{n}." for n in range(words)), pause=0.05)
 
 
 @dataclass

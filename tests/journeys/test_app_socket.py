@@ -40,9 +40,9 @@ async def test_a_message_is_streamed_scored_and_stored(talking: Served, page: So
 async def test_the_text_arrives_in_pieces_and_the_first_at_once(talking: Served, page: SocketPage) -> None:
     talking.play(slow(40))
     turn = await page.send("Tell me more.", seconds=20)
-    assert turn.text.split() == [f"word{n}" for n in range(40)]
+    assert turn.text.split() == [f"word{n}." for n in range(40)]
     first = next(event.data["output"] for event in turn.events if event.name == "stream_start")
-    assert first.strip() == "word0"
+    assert first.strip() == "word0."
     assert 8 <= turn.pieces <= 30  # 40 words in two seconds, about twelve drawings a second
 
 

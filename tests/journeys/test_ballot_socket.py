@@ -190,7 +190,7 @@ async def test_stop_keeps_what_had_arrived_and_shows_none_of_it(blind: Blind, pa
     assert TEXTS[0][:20] not in sent(page)
     slots = blind.served.rows(SLOTS, turn.message_id)
     assert {status for _, status, _, _ in slots} == {"stopped"}
-    assert sum("word0 word1" in json.dumps(json.loads(drafts)) for *_, drafts in slots) == 2
+    assert sum("word0. word1." in json.dumps(json.loads(drafts)) for *_, drafts in slots) == 2
     closed = blind.served.rows("SELECT closed_reason FROM ballot WHERE message_id = ?", turn.message_id)
     assert closed[0][0].startswith("Fewer than two answers arrived")
     assert blind.served.rows(OUTCOME, turn.message_id) == [("stopped",)]

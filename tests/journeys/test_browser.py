@@ -75,6 +75,21 @@ async def test_from_consent_to_a_scored_reply_to_the_row(shop: Served, browser: 
     assert console.hosts == {shop.url.split("//")[1]}
 
 
+async def test_a_screen_reader_hears_the_note_on_a_tiny_model_after_its_reply(
+    shop: Served, browser: BrowserContext
+) -> None:
+    page = await enter(browser, shop.url)
+    await choose(page, "Model", "SmolLM2")
+    note = page.get_by_text("These replies come from a very small model")
+    for cards, message in enumerate(("My cat is ill.", "She sleeps all day.", "I sit beside her."), 1):
+        await say(page, message)
+        await answered(page, cards, 150)
+        if await note.count():  # the guard may have let no reply of it through
+            break
+    heard = page.get_by_role("status").filter(has_text=SPOKEN)
+    await expect(heard).to_have_text(re.compile("very small model .* settings file.$"))
+
+
 async def test_by_keyboard_alone_to_an_earlier_draft(shop: Served, browser: BrowserContext) -> None:
     shop.play(reply(CURT), reply(WARM))
     page = await enter(browser, shop.url)

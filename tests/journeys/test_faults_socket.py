@@ -20,7 +20,7 @@ ROOT = Path(__file__).parents[2]
 SERVER = """
 import time
 from tests.servers import ScriptedServer, reply
-with ScriptedServer(reply("and so " * 400, pause=0.02)) as server:
+with ScriptedServer(reply("And so. " * 400, pause=0.02)) as server:
     print(server.base_url, flush=True)
     time.sleep(600)
 """
@@ -60,11 +60,11 @@ async def test_a_model_server_that_is_killed_in_the_middle(tmp_path: Path, weigh
                 os.kill(process.pid, signal.SIGKILL)
                 await page.end(turn)
                 assert "This reply broke off." in plain(turn)
-                assert turn.text.startswith("and so ")
+                assert turn.text.startswith("And so. ")
                 assert turn.cards == []
                 ((outcome, status, text),) = own.rows(WRITTEN, turn.message_id)
                 assert (outcome, status) == ("broken", "broken")
-                assert text.startswith("and so ")
+                assert text.startswith("And so. ")
                 gone = await page.send("Are you there?")
                 assert gone.cards == []
                 assert len(plain(gone)) > 20
@@ -121,7 +121,7 @@ async def test_the_database_is_locked_when_a_reply_ends(talking: Served, page: S
     with locked(talking.data_dir):
         await page.end(turn, 60)
         assert "not in your history" in plain(turn)
-        assert turn.text.startswith("word0 ")
+        assert turn.text.startswith("word0. ")
         assert turn.card is not None  # it was rated all the same
         assert talking.rows("SELECT count(*) FROM reply WHERE message_id = ?", turn.message_id) == [(0,)]
     talking.play(reply(WARM))
@@ -160,7 +160,7 @@ async def test_stop_while_the_end_is_being_saved(talking: Served, page: SocketPa
         await page.end(turn)
     rows = talking.rows(WRITTEN, turn.message_id)
     assert [row[:2] for row in rows] == [("answered", "complete")]
-    assert rows[0][2].split() == [f"word{n}" for n in range(12)]
+    assert rows[0][2].split() == [f"word{n}." for n in range(12)]
     assert "word11" in turn.text
 
 

@@ -11,7 +11,7 @@ async def test_stop_keeps_what_had_arrived(talking: Served, page: SocketPage) ->
     await begun(page, turn, 3)
     await page.stop()
     await page.end(turn)
-    assert turn.text.startswith("word0 ")
+    assert turn.text.startswith("word0. ")
     assert turn.text.endswith("> Stopped. What had arrived is kept.")
     assert not turn.reply.get("streaming")
     assert len(turn.replies) == 1  # no message of Chainlit's own
@@ -72,7 +72,7 @@ async def test_a_reload_in_the_middle_shows_the_rest_and_the_card(talking: Serve
         assert reloaded.steps[reply_id]["output"].startswith("word0")
         await reloaded.until(lambda: reloaded.loading)  # locked, with the Stop button
         await reloaded.until(lambda: not reloaded.loading)
-        assert reloaded.steps[reply_id]["output"].split() == [f"word{n}" for n in range(60)]
+        assert reloaded.steps[reply_id]["output"].split() == [f"word{n}." for n in range(60)]
         assert reply_id in reloaded.cards
         assert len([s for s in reloaded.steps.values() if s["type"] == "assistant_message"]) == 1
 
@@ -87,7 +87,7 @@ async def test_a_closed_tab_s_reply_still_ends_in_the_database(talking: Served, 
     async with page.visitor.page(thread=thread) as later:
         texts = [step["output"] for step in later.steps.values()]
         assert texts[0] == "Tell me more."
-        assert texts[1].split() == [f"word{n}" for n in range(30)]
+        assert texts[1].split() == [f"word{n}." for n in range(30)]
         assert len(later.cards) == 1
 
 
@@ -100,7 +100,7 @@ async def test_a_reconnect_neither_doubles_nor_unlocks_nor_loses(talking: Served
     await page.until(lambda: not page.loading, 20)
     replies = [step for step in page.steps.values() if step["type"] == "assistant_message"]
     assert len(replies) == 1
-    assert replies[0]["output"].split() == [f"word{n}" for n in range(60)]
+    assert replies[0]["output"].split() == [f"word{n}." for n in range(60)]
     assert replies[0]["id"] in page.cards
     assert talking.rows("SELECT count(*) FROM reply r WHERE r.message_id = ?", turn.message_id) == [(1,)]
 

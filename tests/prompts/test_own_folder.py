@@ -11,18 +11,24 @@ from heard.prompts.safety_files import load_lexicons
 from tests.commands import heard
 
 TEXTS = {
-    "personas": "name: A\ndescription: b\nsystem: c\n",
+    "personas": "name: A\ndescription: b\nsystem: c\nexamples_of: listener\n",
     "strategies": "name: A\ndescription: b\n",
     "policies": "name: A\ndescription: b\nkind: best of n\n",
+    "examples": "- kind: a\n  turns:\n  - said: hi\n    reply: Hello.\n",
     "guidance.yaml": "cognitive: understand\nemotional: warm\nbehavioral: help\n",
     "summary.yaml": "instructions: Sum it up.\n",
+    "bot_answers.yaml": (
+        "facts:\n  model: {here: a, elsewhere: b, told_later: c, untold: d}\n  operator: e\n"
+        "  readers: {here: f, elsewhere: g, blind: h}\n  research: {allowed: i, refused: j}\n  stored: k\n"
+        "intents: {real: {texts: {default: An AI.}, phrasings: [are you real]}}\n"
+    ),
 }
 """A sound file of each part."""
 OURS = PromptLibrary.load()
 
 
 def write(folder: Path, part: str, text: str) -> Path:
-    path = folder / part if "." in part else folder / part / "mine.yaml"
+    path = folder / part if "." in part else folder / part / ("listener.yaml" if part == "examples" else "mine.yaml")
     path.parent.mkdir(exist_ok=True)
     path.write_text(text, encoding="utf-8")
     return path
@@ -49,19 +55,21 @@ def test_every_part_of_it_can_be_one_s_own(tmp_path: Path) -> None:
     assert library.inherited == []
     assert (list(library.personas), list(library.strategies)) == (["mine"], ["mine"])
     assert set(library.policies) == {*OURS.policies, "mine"}
+    assert library.examples | {"listener": ()} == OURS.examples | {"listener": ()}
+    assert [one.exchanges for one in library.examples["listener"]] == [[("hi", "Hello.")]]
     assert (library.guidance["emotional"], library.summary.instructions) == ("warm", "Sum it up.")
 
 
 def test_check_names_the_parts_that_come_with_heard(tmp_path: Path) -> None:
     write(tmp_path, "personas", TEXTS["personas"])
     done = heard("prompts", "check", "--folder", tmp_path)
-    assert (done.status, "Those that come with heard: strategies, policies, guidance.yaml" in done.stdout) == (0, True)
+    assert (done.status, "Those that come with heard: strategies, policies, examples" in done.stdout) == (0, True)
 
 
 def test_a_part_that_comes_while_the_chat_runs_is_taken_in_and_one_that_goes_away_is_a_fault(tmp_path: Path) -> None:
     write(tmp_path, "personas", TEXTS["personas"])
     library = PromptLibrary.load(tmp_path)
-    for part in ("strategies", "policies", "guidance.yaml", "summary.yaml"):
+    for part in ("strategies", "policies", "examples", "guidance.yaml", "summary.yaml", "bot_answers.yaml"):
         path = write(tmp_path, part, TEXTS[part])
         assert library.refresh()
         assert library.fault is None
@@ -116,7 +124,8 @@ def test_no_folder_can_take_a_language_or_a_number_from_the_crisis_check(tmp_pat
     (folder / "safety" / "lexicon.zh.yaml").unlink()
     assert PromptLibrary.load(folder).inherited == []
     assert [lexicon.language for lexicon in load_lexicons()] == languages
-    for name in ("safety/lexicon.en.yaml", "safety/hotlines.yaml", "safety/lexicon.sv.yaml", "emotion_words.yaml"):
+    fixed = ("emotion_words.yaml", "bot_questions.yaml")
+    for name in ("safety/lexicon.en.yaml", "safety/hotlines.yaml", "safety/lexicon.sv.yaml", *fixed):
         path = folder / name
         before = path.read_text(encoding="utf-8") if path.exists() else None
         path.write_text(f"{before or ''}# mine\n", encoding="utf-8")

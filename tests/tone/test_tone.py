@@ -5,9 +5,8 @@ from collections import Counter
 import pytest
 
 from heard.chat_app.safety import crisis_check
-from heard.scorer.shared_emotion import SharedEmotion, shared_emotion
+from heard.scorer.shared_emotion import EXPECTED, SharedEmotion, meets, shared_emotion
 from tests.bench.tone import judge_table, shown
-from tests.tone.judge import EXPECTED, meets
 from tests.tone.labelled import labelled
 from tests.tone.replies import cases
 

@@ -1,8 +1,7 @@
-"""The small model that comes with heard, in this process."""
+"""Models of the catalogue, and any GGUF file, in this process."""
 
 from typing import TYPE_CHECKING
 
-from heard.chat_app.models.llama_engine import CONTEXT_TOKENS
 from heard.chat_app.models.provider import Call, Provider
 
 if TYPE_CHECKING:
@@ -24,5 +23,7 @@ PROVIDER = Provider(
     local="engine",
     served=False,
     named=False,
-    most_context=CONTEXT_TOKENS,
+    files=True,
+    example="a name of `heard models list`",
+    most_context=131_072,
 )

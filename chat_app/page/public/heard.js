@@ -25,6 +25,7 @@ window.addEventListener("message", (event) => {
 // 3. A page that follows a reply stops short of its card, which comes a moment later, and runs past the beginning of a
 // hand-off, which is what has to be read first. A reader who has scrolled up is left there.
 const HAND_OFF = '.ai-message:has([alt="Avatar for heard safety"])';
+const NOTE = '.ai-message:has([alt="Avatar for note"])'; // a line of the program's own under a reply
 const NEAR_THE_END = 80; // pixels
 let cardParts = 0;
 let ballots = 0;
@@ -95,11 +96,14 @@ function speak() {
   writing = now;
 }
 function speakLast() {
-  const last = [...document.querySelectorAll(".ai-message")].pop();
+  const all = [...document.querySelectorAll(".ai-message")];
+  const note = all.at(-1)?.matches(NOTE) ? all.pop() : null;
+  const last = all.pop();
   if (!last || last.matches(HAND_OFF)) return;
   const card = last.querySelector(".hc-card, .hb-ballot"); // of a ballot its name: the answers are for reading one by one
   const parts = [...(last.querySelector(".message-content")?.children ?? [])].filter((part) => !part.contains(card));
-  spoken.textContent = [...parts.map((part) => part.innerText), card?.getAttribute("aria-label") ?? ""].join(" ");
+  const words = note?.querySelector(".message-content")?.innerText ?? "";
+  spoken.textContent = [...parts.map((part) => part.innerText), card?.getAttribute("aria-label") ?? "", words].join(" ").trim();
 }
 
 function look() {

@@ -15,8 +15,10 @@ from pathlib import Path
 import pytest
 import uvicorn
 
-from heard.chat_app.commands.chat import PortError, address_of, listen_on
+from heard.chat_app.commands.chat import PortError, address_of, listen_on, named_models, tell_servers
+from heard.chat_app.common.settings import load_settings
 from heard.chat_app.models.downloads import Weights
+from heard.chat_app.models.local_servers import LocalServer
 from heard.chat_app.web.logs import CHATTY, WordlessFormatter, kind_and_place
 from heard.db.engine import upgrade_sync
 from tests.commands import Done, heard
@@ -111,6 +113,24 @@ def test_a_damaged_model_file_is_named(tmp_path: Path, weights: Weights) -> None
     offline = {"PIP_INDEX_URL": "http://127.0.0.1:9/", "PIP_NO_INDEX": "1", "PIP_RETRIES": "0"}
     done = run(tmp_path, "--port", free_port(), HEARD_CACHE_DIR=str(tmp_path / "cache"), **offline)
     assert (done.status, "Traceback" in done.stderr) == (2, False), done.stderr
+
+
+def test_models_that_settings_name_are_fetched_before_anybody_talks(tmp_path: Path) -> None:
+    arms = "listener/plain/smollm2, coach/plain/qwen-7b"
+    settings = load_settings(tmp_path, default_model="echo", blind_arms=arms)
+    assert named_models(settings) == ["echo", "smollm2", "qwen-7b"]
+    assert named_models(load_settings(tmp_path)) == []
+
+
+def test_a_server_on_this_machine_is_told_unless_it_is_used(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    found = [LocalServer("Ollama", 11434, ("llama3.2:3b",)), LocalServer("vLLM", 8000, ())]
+    models = tmp_path / "models.toml"
+    models.write_text("", encoding="utf-8")
+    tell_servers(found, load_settings(tmp_path, models_file=models))
+    assert capsys.readouterr().err.startswith("Ollama runs on this machine with llama3.2:3b. `heard models find`")
+    models.write_text(found[0].entry("llama3.2:3b"), encoding="utf-8")
+    tell_servers(found, load_settings(tmp_path, models_file=models))
+    assert capsys.readouterr().err == ""
 
 
 def free_port() -> str:

@@ -1,12 +1,15 @@
 """`heard compare` and `heard evaluate-policy` as people call them, and what they refuse."""
 
 import csv
+import shutil
+from collections import Counter
 from pathlib import Path
 
 import pytest
 
 from heard.chat_app.models.downloads import Weights
-from tests.chat_app.comparing.comparing import REPLY, WIRE, journal, served, write_questions
+from heard.prompts.library import BUILT_IN
+from tests.chat_app.comparing.comparing import REPLY, WIRE, asked, journal, served, write_questions
 from tests.commands import Done, heard
 from tests.servers import Script
 
@@ -63,6 +66,35 @@ def test_every_combination_in_a_table_a_summary_and_radars(folder: Path) -> None
     again = compare(folder, *more, models="echo", strategies="plain,definition")
     assert "Written: 0. There before: 12. Failed: 0." in again.stdout
     assert len(journal(folder / "out")) == 24, "a text and its score for each answer, and nothing twice"
+
+
+def test_examples_are_tried_against_none_in_one_run(folder: Path) -> None:
+    with served(folder, WIRE.reply(REPLY), questions=3) as server:
+        done = compare(folder, "--personas", "quiet,study", "--examples", "both", *QUICK, models="one")
+        assert done.status == 0, done.stderr
+        lengths = Counter(len(texts) for texts in asked(server))
+    names = Counter(row["persona"] for row in rows(folder / "out" / "results.csv"))
+    assert names == {"quiet": 3, "quiet without examples": 3, "study": 3}
+    assert (lengths[1], lengths[2]) == (3, 3), "study has none, and quiet without them a system text and the question"
+    assert sum(number for length, number in lengths.items() if length >= 4) == 3
+    summary = (folder / "out" / "summary.md").read_text(encoding="utf-8")
+    assert "| quiet / plain | 3 |" in summary.split("Examples against none")[1]
+    parts = {row["part"] for row in rows(folder / "out" / "summary.csv")}
+    assert "against no examples" in parts
+    assert "nothing to hold against" not in done.stdout
+
+
+def test_examples_can_be_off_and_edited_ones_are_another_comparison(folder: Path) -> None:
+    with served(folder, WIRE.reply(REPLY), questions=3) as server:
+        assert compare(folder, "--personas", "quiet", "--examples", "off", *QUICK, models="one").status == 0
+        assert {len(texts) for texts in asked(server)} == {2}
+    shutil.copytree(BUILT_IN / "examples", folder / "mine" / "examples")
+    (folder / "settings.toml").write_text('prompts_dir = "mine"\n', encoding="utf-8")
+    assert compare(folder, "--personas", "quiet", out="second").status == 0
+    path = folder / "mine" / "examples" / "quiet.yaml"
+    path.write_text(path.read_text(encoding="utf-8").replace("You did it!", "You made it!"), encoding="utf-8")
+    assert "quiet of its examples has changed since" in compare(folder, "--personas", "quiet", out="second").sentence
+    assert compare(folder, "--examples", "bth").sentence == '--examples has no value "bth". Did you mean both?'
 
 
 def test_failures_are_told_and_the_rest_is_written(folder: Path) -> None:

@@ -1,6 +1,8 @@
 """`heard models`, as a person runs it; what streams, in a process of its own."""
 
 import os
+import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -8,6 +10,8 @@ from pathlib import Path
 import pytest
 
 from heard.chat_app.commands.models import QUESTION
+from heard.chat_app.models.downloads import Weights
+from heard.chat_app.models.embedded_models import CATALOGUE, SMOLLM2
 from heard.chat_app.models.providers import PROVIDERS
 from tests import servers
 from tests.commands import Done, heard
@@ -23,7 +27,7 @@ def process(folder: Path, code: str, *arguments: str) -> "subprocess.CompletedPr
     return subprocess.run(
         [sys.executable, "-c", code, "models", *arguments],
         cwd=folder,
-        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        env=os.environ | {"PYTHONPATH": os.pathsep.join((str(ROOT / "src"), str(ROOT)))},
         capture_output=True,
         text=True,
         timeout=120,
@@ -40,13 +44,16 @@ def test_list_shows_what_is_missing(tmp_path: Path) -> None:
     (tmp_path / "models.toml").write_text('qwen = { provider = "openai", model = "q", key_env = "QWEN_KEY" }')
     done = models(tmp_path, "list", HEARD_CACHE_DIR=str(tmp_path / "cache"))
     assert done.status == 0, done.stderr
-    smollm2, echo, qwen = done.stdout.splitlines()
-    assert "needs `heard models fetch`" in smollm2
-    assert "(default)" in smollm2
+    *embedded, echo, qwen = done.stdout.splitlines()
+    assert [line.split()[0] for line in embedded] == list(CATALOGUE)
+    assert all(f"needs `heard models get {name}`" in line for name, line in zip(CATALOGUE, embedded, strict=True))
+    smollm2 = embedded[-1]
+    assert "98 MB, Apache-2.0, wants" in smollm2
+    assert [line for line in embedded if "(default)" in line] == [smollm2]
     assert "ready" in echo
     assert "needs its key in QWEN_KEY" in qwen
     done = models(tmp_path, "list", HEARD_CACHE_DIR=str(tmp_path / "cache"), QWEN_KEY="k")
-    assert "ready" in done.stdout.splitlines()[2]
+    assert "ready" in done.stdout.splitlines()[-1]
 
 
 @pytest.mark.parametrize("provider", ["anthropic", "google", "ollama", "transformers"])
@@ -73,7 +80,7 @@ def test_try_asks_a_model_of_every_provider(tmp_path: Path, wire: Wire) -> None:
         (tmp_path / "models.toml").write_text(
             f'mine = {{ provider = "{wire.provider}", model = "scripted", base_url = "{server.base_url}" }}'
         )
-        assert f"mine     {wire.provider:<12}  ready" in models(tmp_path, "list").stdout
+        assert re.search(rf"^mine +{wire.provider} +ready", models(tmp_path, "list").stdout, re.MULTILINE)
         done = models(tmp_path, "try", "mine", "Hi")
     assert (done.status, done.stdout) == (0, "That sounds hard.\n")
     assert "7 tokens read, 3 written." in done.stderr
@@ -96,6 +103,33 @@ def test_try_has_a_question_of_its_own(tmp_path: Path) -> None:
     done = models(tmp_path, "try", "echo")
     assert (done.status, done.stdout) == (0, f"I hear you say: {QUESTION}\n")
     assert QUESTION in models(tmp_path, "try", "--help").stdout
+
+
+def test_get_and_check_name_what_is_wrong(tmp_path: Path, weights: Weights) -> None:
+    cache = {"HEARD_CACHE_DIR": str(tmp_path / "cache")}
+    assert 'No embedded model "smolm2". Did you mean smollm2?' in models(tmp_path, "get", "smolm2", **cache).sentence
+    assert models(tmp_path, "check", **cache) == Done(0, "", "")
+    path = SMOLLM2.path_in(tmp_path / "cache")
+    path.parent.mkdir(parents=True)
+    shutil.copy(weights.chat_model, path)
+    assert models(tmp_path, "check", **cache).stdout == "smollm2  its sha256 is right\n"
+    assert models(tmp_path, "get", "smollm2", **cache) == Done(0, f"SmolLM2-135M-Instruct: {path}\n", "")
+    with path.open("r+b") as file:
+        file.seek(-1, 2)
+        file.write(b"X")
+    done = models(tmp_path, "check", **cache)
+    assert (done.status, done.stdout) == (2, "smollm2  is damaged: run `heard models get smollm2`\n")
+
+
+def test_get_without_any_source_is_one_sentence_and_keeps_nothing(tmp_path: Path) -> None:
+    away = {"HF_ENDPOINT": "http://127.0.0.1:1", "HEARD_CACHE_DIR": str(tmp_path / "cache")}
+    said = models(tmp_path, "get", "llama-3.2-3b-instruct", **away).sentence
+    assert "The Hugging Face Hub could not be reached for the model Llama-3.2-3B-Instruct." in said
+    assert [path.name for path in (tmp_path / "cache").rglob("*") if path.is_file()] == [".lock"]
+
+
+def test_an_unknown_embedded_model_is_one_sentence(tmp_path: Path) -> None:
+    assert "Did you mean smollm2?" in models(tmp_path, "fetch", HEARD_EMBEDDED="smolm2").sentence
 
 
 def test_try_with_a_wrong_name_or_no_text(tmp_path: Path) -> None:

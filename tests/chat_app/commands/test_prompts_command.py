@@ -24,6 +24,11 @@ def test_check_lists_what_there_is_and_the_hidden_steps(folder: Path) -> None:
     assert "neighbour" in done.stdout
     assert re.search(r"multifaceted-feedback +Multi-faceted feedback \(2 hidden steps\)", done.stdout)
     assert re.search(r"policy +best-of-3 +Best of three", done.stdout)
+    assert re.search(r"examples +quiet +\d{3} exchanges, \d+ of several turns\n", done.stdout)
+    (folder / "personas" / "quiet.yaml").unlink()
+    assert re.search(
+        r"examples +quiet .*; no persona shows them\n", heard("prompts", "check", "--folder", folder).stdout
+    )
 
 
 @pytest.mark.parametrize(
@@ -54,7 +59,7 @@ def test_check_names_every_fault_and_ends_with_status_2(folder: Path) -> None:
 
 
 def test_show_prints_what_is_sent_and_its_sha256() -> None:
-    done = heard("prompts", "show", "coach", "definition", "--message", "Hello {x}")
+    done = heard("prompts", "show", "coach", "definition", "--message", "Hello {x}", "--no-examples")
     library = PromptLibrary.load()
     prompt = build_prompt(library.personas["coach"], library.strategies["definition"], [], "Hello {x}")
     found = SHA.findall(done.stdout)
@@ -64,7 +69,7 @@ def test_show_prints_what_is_sent_and_its_sha256() -> None:
 
 
 def test_show_prints_every_step_with_its_variables_in_their_place() -> None:
-    done = heard("prompts", "show", "listener", "multifaceted-feedback")
+    done = heard("prompts", "show", "listener", "multifaceted-feedback", "--no-examples")
     assert re.findall(r"^=== (.*)$", done.stdout, re.MULTILINE) == [
         "step draft, hidden", "step critique, hidden", "reply",
     ]  # fmt: skip

@@ -11,7 +11,8 @@ import pytest
 from scipy.stats import wilcoxon  # type: ignore[import-untyped]
 
 from heard.chat_app.comparing.answers import Answer
-from heard.chat_app.comparing.figures import Difference, differences, holm, mean_estimate
+from heard.chat_app.comparing.figures import Difference, differences, example_differences, holm, mean_estimate
+from heard.chat_app.comparing.plan import WITHOUT_EXAMPLES
 from heard.chat_app.comparing.policy_figures import figures_of, policies_csv, policy_tables
 from heard.chat_app.comparing.radar import ChartsMissing, draw
 from heard.chat_app.comparing.tables import (
@@ -44,6 +45,13 @@ def failed(question: int, strategy: str) -> Answer:
 def of(found: list[Difference], strategy: str, model: str = "m", measure: str = "empathy") -> Difference:
     (one,) = [d for d in found if (d.strategy, d.model, d.measure) == (strategy, model, measure)]
     return one
+
+
+def without(one: Answer, empathy: float | None) -> Answer:
+    """The answer to the same question by the persona without its examples."""
+    question, model, persona, strategy, policy = one.key
+    other = answer(int(question), strategy, empathy)
+    return replace(other, key=(question, model, f"{persona}{WITHOUT_EXAMPLES}", strategy, policy))
 
 
 def table(text: str) -> list[dict[str, str]]:
@@ -195,3 +203,43 @@ def test_a_policy_without_answers_has_no_figures_and_no_zero() -> None:
     found = figures_of("p", [failed(1, "plain")])
     assert (found.extra_seconds, found.times_tokens, found.first["empathy"].value, found.improved.share) == (None,) * 4
     assert "none" in "\n".join(grid.markdown() for grid in policy_tables([found]))
+
+
+# Examples
+
+
+def test_examples_are_held_against_none_on_the_questions_that_both_have() -> None:
+    gains = [0.1, 0.2, 0.3, 0.4, 0.5, -0.05]
+    shown = [answer(n, "plain", 1.5 + gain) for n, gain in enumerate(gains)]
+    answers = [
+        *shown,
+        *(without(one, 1.5) for one in shown),
+        answer(7, "plain", 3.0),
+        without(answer(8, "plain", 0), 3.0),
+    ]
+    one = of(example_differences(answers), "plain")
+    assert (one.persona, one.estimate.n, one.p) == ("listener", 6, pytest.approx(float(wilcoxon(gains).pvalue)))
+    assert one.estimate.value == pytest.approx(sum(gains) / 6)
+    assert one.p_holm == one.p
+    assert example_differences(shown) == []
+    assert differences(answers) == [], "there is plain alone"
+
+
+def test_over_all_sources_a_question_counts_once_and_the_tables_have_a_row_for_each() -> None:
+    answers = []
+    for strategy, gain in (("plain", 0.2), ("definition", 0.6)):
+        for n in range(6):
+            one = answer(n, strategy, 1.5 + gain)
+            answers += [one, without(one, 1.5)]
+    found = example_differences(answers)
+    pooled = of(found, "all", "all")
+    assert (pooled.estimate.n, pooled.estimate.value) == (6, pytest.approx(0.4))
+    assert {d.strategy for d in found} == {"plain", "definition", "all"}
+    text = "\n".join(grid.markdown() for grid in report_tables(answers, differences(answers), found))
+    section = text.split("## Examples against none")[1].split("## What")[0]
+    assert "| listener / definition | 6 |" in section
+    assert "| all / all | 6 |" in section
+    rows = [row for row in table(summary_csv(answers, [], found)) if row["part"] == "against no examples"]
+    assert len(rows) == 12
+    assert {row["persona"] for row in rows} == {"listener", "all"}
+    assert {row["persona"] for row in table(results_csv(answers))} == {"listener", "listener without examples"}

@@ -44,6 +44,7 @@ def plan_of(services: Services, folder: Path, models: str = "one", strategies: s
         personas=(library.personas["listener"],),
         strategies=tuple(library.strategies[name] for name in strategies.split()),
         policies=(library.policies["never"],),
+        examples=library.examples,
     )
 
 

@@ -79,6 +79,12 @@ def is_summing(sent: dict[str, Any]) -> bool:
     return bool(sent["messages"][0]["content"] == SUM_UP)
 
 
+def after_examples(messages: list[dict[str, str]]) -> list[dict[str, str]]:
+    """The messages of a prompt from the conversation's first turn on."""
+    (first,) = [place for place, message in enumerate(messages) if message["content"].startswith("turn 0:")]
+    return messages[first:]
+
+
 async def test_a_summary_is_made_after_the_reply_and_goes_into_the_next_prompt(world: World) -> None:
     talk = Talk(world)
     turns = await talk.until_summed_up()
@@ -93,11 +99,13 @@ async def test_a_summary_is_made_after_the_reply_and_goes_into_the_next_prompt(w
     events = await talk.say("and now")
     sent = world.server.requests[-1]["messages"]
     assert sent[0]["content"].endswith(ANSWER.strip())
-    assert sent[1]["content"].startswith("turn 0:")
+    told = after_examples(sent)
+    assert len(told) < len(sent) - 1, "the examples stand between the summary and the first turn"
+    assert told[0]["content"].startswith("turn 0:")
     assert not any("turn 1:" in one["content"] for one in sent)
     assert sent[-1]["content"] == "and now"
     ((position,),) = world.rows("SELECT position FROM message WHERE id = ?", message_id)
-    assert sent[3]["content"].startswith(f"turn {position}:"), "from the turn after the last one in the summary"
+    assert told[2]["content"].startswith(f"turn {position}:"), "from the turn after the last one in the summary"
     assert SUM_UP not in repr(events)
     assert len(world.rows("SELECT 1 FROM message")) == turns + 1
 
@@ -200,8 +208,7 @@ async def test_every_arm_of_a_ballot_gets_the_same_turns_and_no_summary(world: W
     await world.services.summary_tasks.wait()
     assert isinstance(events[-1], BallotReady)
     assert len(world.server.requests) == 2
-    turns = [sent["messages"][1:] for sent in world.server.requests]
+    turns = [after_examples(sent["messages"]) for sent in world.server.requests]
     assert turns[0] == turns[1]
     assert len(turns[0]) >= 5
-    assert turns[0][0]["content"].startswith("turn 0:")
     assert not any(ANSWER.strip() in sent["messages"][0]["content"] for sent in world.server.requests)

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from heard.chat_app.models.catalogue import BUILT_IN, ModelsError, load_models
+from heard.chat_app.models.embedded_models import CATALOGUE
 from heard.chat_app.models.providers import PROVIDERS
 
 EXAMPLE = Path(__file__).parents[3] / "models.example.toml"
@@ -20,7 +21,7 @@ def load(folder: Path, text: str) -> dict[str, object]:
 def test_without_a_file_there_are_the_built_in_models(tmp_path: Path) -> None:
     for path in (None, tmp_path / "models.toml"):
         specs = load_models(path)
-        assert list(specs) == ["smollm2", "echo"]
+        assert list(specs) == [*CATALOGUE, "echo"]
         assert specs["smollm2"].provider == "embedded"
         assert specs["smollm2"].context_tokens == 2048
 
@@ -31,7 +32,7 @@ def test_an_entry_is_one_line(tmp_path: Path) -> None:
         'qwen-7b = { provider = "openai", model = "qwen2.5-7b-instruct", base_url = "http://127.0.0.1:8001/v1/", '
         'key_env = "QWEN_KEY", label = "Qwen", temperature = 1, seed = 3, context_tokens = 32768 }',
     )
-    assert list(specs) == ["smollm2", "echo", "qwen-7b"]
+    assert list(specs) == [*CATALOGUE, "echo", "qwen-7b"]
     spec = load_models(tmp_path / "models.toml")["qwen-7b"]
     assert (spec.id, spec.provider, spec.model) == ("qwen-7b", "openai", "qwen2.5-7b-instruct")
     assert (spec.base_url, spec.key_env, spec.label) == ("http://127.0.0.1:8001/v1", "QWEN_KEY", "Qwen")
@@ -57,6 +58,25 @@ def test_a_built_in_model_may_be_tuned_and_doubled(tmp_path: Path) -> None:
     assert specs["smollm2"].label == BUILT_IN["smollm2"].label
     assert (specs["calm"].id, specs["calm"].provider, specs["calm"].temperature) == ("calm", "embedded", 0.0)
     assert BUILT_IN["smollm2"].temperature == 0.2
+
+
+def test_an_embedded_entry_names_a_model_of_the_catalogue_a_file_or_one_of_the_hub(tmp_path: Path) -> None:
+    load(
+        tmp_path,
+        'plain = { provider = "embedded" }\n'
+        'warm = { provider = "embedded", model = "qwen2.5-1.5b-instruct", temperature = 1, context_tokens = 2048 }\n'
+        'mine = { provider = "embedded", file = "ggufs/mine.gguf", context_tokens = 8192 }\n'
+        'theirs = { provider = "embedded", repo = "team/models@v2", file = "m-q4.gguf", label = "Theirs" }',
+    )
+    specs = load_models(tmp_path / "models.toml", CATALOGUE["qwen2.5-coder-1.5b-instruct"])
+    assert (specs["plain"].model, specs["plain"].context_tokens) == ("Qwen2.5-Coder-1.5B-Instruct", 4096)
+    assert (specs["warm"].model, specs["warm"].temperature) == ("Qwen2.5-1.5B-Instruct", 1.0)
+    assert (specs["warm"].context_tokens, specs["warm"].tiny) == (2048, False)
+    mine, theirs = specs["mine"], specs["theirs"]
+    assert (mine.file, mine.repo, mine.context_tokens) == (str(tmp_path / "ggufs" / "mine.gguf"), None, 8192)
+    assert (theirs.file, theirs.repo, theirs.model) == ("m-q4.gguf", "team/models@v2", "m-q4")
+    assert specs["smollm2"].tiny
+    assert not mine.tiny
 
 
 def test_a_fallback_may_be_named_before_its_entry(tmp_path: Path) -> None:
@@ -128,6 +148,14 @@ GOOD = 'provider = "openai", model = "m"'
         (f"a = {{ {GOOD}, seed = -1 }}", "seed must be a whole number"),
         (f"a = {{ {GOOD}, context_tokens = 10 }}", "context_tokens must be a whole number"),
         ('a = { provider = "embedded", context_tokens = 8192 }', "from 512 to 2048"),
+        ('a = { provider = "embedded", model = "smolm2" }', 'no embedded model "smolm2". Did you mean smollm2?'),
+        ('a = { provider = "embedded", model = "smollm2", file = "a.gguf" }', "model and file name two models"),
+        ('a = { provider = "embedded", repo = "team/models" }', "file is missing: the name of the .gguf file"),
+        ('a = { provider = "embedded", repo = "models", file = "a.gguf" }', "repo must be a repository of the Hugging"),
+        ('a = { provider = "embedded", file = "a.bin" }', "it ends in .gguf"),
+        ('a = { provider = "embedded", key_env = "K" }', "key_env has no meaning for provider embedded"),
+        (f'a = {{ {GOOD}, file = "a.gguf" }}', "file has no meaning for provider openai"),
+        ('qwen2-5 = { provider = "echo", repo = "a/b" }', "repo has no meaning for provider echo"),
         (f'a = {{ {GOOD}, label = "" }}', "label must be a text"),
         ('a = { provider = "transformers" }', "a name of the Hugging Face Hub, or a folder with weights"),
         ('a = { provider = "transformers", model = "m", base_url = "http://x/v1" }', "base_url has no meaning"),

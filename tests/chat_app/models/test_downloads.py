@@ -18,9 +18,10 @@ from typing import Any
 
 import pytest
 
-from heard.chat_app.models import downloads
-from heard.chat_app.models.bundles import CHAT_MODEL, ENCODER, Bundle, ModelFile
-from heard.chat_app.models.downloads import WeightsError, check_weights, faulty_files, fetch_bundles
+from heard.chat_app.models.bundles import ENCODER, Bundle, ModelFile
+from heard.chat_app.models.downloads import Weights, WeightsError, check_weights, faulty_files, fetch_bundles
+from heard.chat_app.models.embedded_models import SMOLLM2
+from heard.chat_app.models.weights_folder import disk_sentence
 
 ROOT = Path(__file__).parents[3]
 CONTENT = b"model " * 50_000
@@ -261,8 +262,8 @@ def test_a_cache_that_is_read_only(serve: Any, good: bytes, bundle: Bundle, cach
 
 def test_disk_faults_in_words(cache: Path) -> None:
     full, denied = OSError(errno.ENOSPC, "No space left"), PermissionError(errno.EACCES, "Permission denied")
-    assert "filled up" in downloads._disk_sentence(full, cache)
-    assert "Permission denied" in downloads._disk_sentence(denied, cache)
+    assert "filled up" in disk_sentence(full, cache)
+    assert "Permission denied" in disk_sentence(denied, cache)
 
 
 CHILD = """
@@ -319,18 +320,22 @@ def test_two_processes_at_once_fetch_once(serve: Any, good: bytes, bundle: Bundl
     assert not faulty_files(bundle, cache)
 
 
-def test_check_names_the_file_and_the_command(cache: Path) -> None:
+def test_check_names_the_file_and_the_command(cache: Path, weights: Weights) -> None:
+    with pytest.raises(WeightsError, match=r"\.safetensors is missing\. Run `heard models fetch`"):
+        check_weights(cache)
+    shutil.copytree(weights.encoder, ENCODER.folder_in(cache))
     with pytest.raises(WeightsError, match=r"\.gguf is missing\. Run `heard models fetch`"):
         check_weights(cache)
-    path = CHAT_MODEL.folder_in(cache) / CHAT_MODEL.files[0].name
+    path = SMOLLM2.path_in(cache)
     path.parent.mkdir(parents=True)
     path.write_bytes(b"GGUF")
     with pytest.raises(WeightsError, match="is damaged"):
         check_weights(cache)
+    shutil.copy(weights.chat_model, path)
+    assert check_weights(cache) == Weights(path, ENCODER.folder_in(cache), SMOLLM2)
 
 
 def test_the_pins_are_the_published_ones() -> None:
-    chat, encoder = CHAT_MODEL.files[0], ENCODER.files[0]
-    assert chat.sha256.startswith("b179c952")
+    encoder = ENCODER.files[0]
     assert encoder.sha256 == "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
     assert {file.name for file in ENCODER.files} >= {"config.json", "tokenizer.json", "vocab.txt"}

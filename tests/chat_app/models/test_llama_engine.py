@@ -1,6 +1,7 @@
 """The embedded engine with its real model: streaming, the line, Stop, and an engine that dies."""
 
 import asyncio
+import os
 import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import aclosing
@@ -202,6 +203,7 @@ async def test_a_file_that_is_no_model(tmp_path: Path, content: bytes | None) ->
     if content is not None:
         path.write_bytes(content)
     engine = Engine(path)
+    assert engine.special_tokens == ()
     with pytest.raises(ModelFailure, match="heard models fetch") as caught:
         await engine.start()
     assert caught.value.kind is FailureKind.UNREACHABLE
@@ -210,6 +212,56 @@ async def test_a_file_that_is_no_model(tmp_path: Path, content: bytes | None) ->
         async for _ in engine.stream([{"role": "user", "content": "Hi"}], max_tokens=2, temperature=0):
             pass
     assert engine.queue.busy == 0
+
+
+async def test_a_file_that_is_cut_short(engine: Engine, tmp_path: Path) -> None:
+    """Within its weights, which only the engine itself notices, and within its metadata."""
+    path = tmp_path / "cut.gguf"
+    for length, words in ((80_000_000, "damaged or cut short"), (1_000_000, "cut short or damaged")):
+        with engine.model.open("rb") as file:
+            path.write_bytes(file.read(length))
+        with pytest.raises(ModelFailure, match=words) as caught:
+            await Engine(path).start()
+        assert caught.value.sentence.count("cut.gguf") == 1
+        assert str(tmp_path) not in caught.value.sentence
+
+
+async def test_an_opening_is_read_once_and_is_in_every_slot(engine: Engine) -> None:
+    await asyncio.to_thread(engine.close)
+    system = {"role": "system", "content": "You are a kind listener. " * 60}
+    assert await engine.read_opening([system, {"role": "user", "content": ""}])
+    assert engine.queue.busy == 0
+    assert engine._running is not None
+    assert os.listdir(engine._running.folder.name) == []
+    address, headers = engine.base_url.removesuffix("/v1"), {"Authorization": f"Bearer {engine.api_key}"}
+    read = []
+    for slot in range(SLOTS):  # asked one by one, each for a message of its own
+        body = {
+            "messages": [system, {"role": "user", "content": f"My day number {slot} was long."}],
+            "max_tokens": 1,
+            "id_slot": slot,
+        }
+        async with httpx2.AsyncClient(timeout=60, trust_env=False) as client:
+            answer = (await client.post(f"{address}/v1/chat/completions", json=body, headers=headers)).json()
+        read.append(answer["timings"]["prompt_n"])
+        assert answer["usage"]["prompt_tokens"] > 250
+    assert max(read) < 30
+
+
+async def test_whoever_comes_while_the_opening_is_read_is_answered(
+    engine: Engine, models: Models, spec: ModelSpec
+) -> None:
+    await asyncio.to_thread(engine.close)
+    system = PromptMessage("system", "You are a kind listener. " * 120)
+    opening = [{"role": "system", "content": system.content}, {"role": "user", "content": ""}]
+    await engine.start()
+    for first in (system, PromptMessage("system", "You are somebody else.")):
+        reading = asyncio.create_task(engine.read_opening(opening))
+        await asyncio.sleep(0.1)
+        text, _, _ = await whole(models, spec, Prompt((first, PromptMessage("user", "I feel low.")), 5))
+        assert text.strip()
+        assert await asyncio.wait_for(reading, 60)
+    assert await quiet(engine) < 5
 
 
 async def test_nothing_is_written_to_the_log(
