@@ -176,7 +176,7 @@ async def test_steps_work_with_the_embedded_model(tmp_path: Path, weights: Weigh
         short = replace(whole, steps=tuple(replace(step, max_tokens=8) for step in whole.steps))
         persona = replace(library.personas["neighbour"], max_tokens=8)
         asked = AnswerRequest(
-            persona, short, services.models.specs["smollm2"], [], QUESTION, services.library.policies[OFF]
+            persona, short, services.models.specs["smollm2"], [], QUESTION, services.library.policies[OFF], guard=False
         )
         made = Drafts()
         async with aclosing(write_drafts(services, asked, made)) as events:

@@ -91,7 +91,7 @@ async def test_a_critique_that_breaks_costs_nothing(tmp_path: Path, weights: Wei
 
 
 async def test_a_rewrite_that_opens_as_the_reply_before_is_the_last(tmp_path: Path, weights: Weights) -> None:
-    scripts = (reply("Get over it now, please."), reply(COLD), reply("Get over it now, and be quick."))
+    scripts = (reply("Try to move on now, please."), reply(COLD), reply("Try to move on now, and be quick."))
     async with turns(tmp_path, weights, "below-with-stops", *scripts) as world:
         first = world.request(auto_improve=False)
         await world.run(first)
