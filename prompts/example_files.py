@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, Field, StringConstraints, with_config
+from pydantic import AfterValidator, Field, StrictBool, StringConstraints, with_config
 
 from heard.prompts.fields import Stripped, validated
 from heard.prompts.files import read_record
@@ -44,6 +44,9 @@ class Example:
     kind: Line
     """What it is about, such as "good news": exchanges of a kind are nearer to each other."""
     turns: Annotated[tuple[ExampleTurn, ...], Field(min_length=1, max_length=MAX_TURNS)]
+    always: StrictBool = False
+    """Whether it goes before every message, ahead of those that are near. Such are plain and few: they are the part of
+    the prompt that an engine reads once for everybody."""
 
     @property
     def exchanges(self) -> list[tuple[str, str]]:
@@ -54,6 +57,11 @@ class Example:
     def characters(self) -> int:
         """Characters of all its texts."""
         return sum(len(turn.said) + len(turn.reply) for turn in self.turns)
+
+
+def always_shown(examples: Sequence[Example]) -> tuple[Example, ...]:
+    """Those that go before every message, in the order of their file."""
+    return tuple(example for example in examples if example.always)
 
 
 def _distinct(examples: tuple[Example, ...]) -> tuple[Example, ...]:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from heard.chat_app.conversation.answer_request import AnswerRequest
 from heard.chat_app.models.records import FailureKind, ModelFailure
-from heard.prompts.example_files import Example
+from heard.prompts.example_files import Example, always_shown
 from heard.scorer.errors import ScorerError
 from heard.scorer.records import ScoreStatus
 from heard.scorer.text import read
@@ -20,7 +20,7 @@ from heard.scorer.text_index import TextIndex
 from heard.scorer.vectors import FEWEST_WORDS, LONGEST, Vectors
 
 BUDGET = 640
-"""Characters of all examples together: about 160 tokens of English, which the embedded model reads in three seconds.
+"""Characters of all near examples together: about 160 tokens of English, which the embedded model reads in 3 s.
 Characters and not tokens, so that one message gets the same examples whichever model answers: the arms of a study are
 compared, and a count for a server errs high by half. Whether they fit the model's window is counted in its tokens."""
 MOST_TURNS = 2
@@ -46,7 +46,8 @@ class ExamplePicker:
         self._lock = threading.Lock()
 
     def pick(self, name: str, examples: tuple[Example, ...], message: str, number: int) -> tuple[Example, ...]:
-        """At most `number` examples, 0..4, of the file `name` for a message: the nearest last, just before it.
+        """Those of the file `name` that go before every message, and at most `number` more, 0..4, that are near to this
+        one: the nearest last, just before it.
 
         None for a message that is not English: the encoder reads English only, and English examples would draw the
         reply into that language. The first call for a file that was never read takes a second or two. Raises
@@ -55,12 +56,17 @@ class ExamplePicker:
         if number == 0 or not examples or _is_foreign(message):
             return ()
         nearness = self._index(name, examples).nearness(message)
-        near = [place for place, value in enumerate(nearness) if value >= nearness.max() - FURTHEST]
+        near = [
+            place
+            for place, value in enumerate(nearness)
+            if value >= nearness.max() - FURTHEST and not examples[place].always
+        ]
         values = {
             place: round(float(nearness[place]) - LENGTH_COST * examples[place].characters / 100, 2) for place in near
         }
         order = sorted(near, key=lambda place: (-values[place], examples[place].characters, place))
-        return tuple(reversed(_together([examples[place] for place in order], number)))
+        nearest = _together([examples[place] for place in order], number)
+        return (*always_shown(examples), *reversed(nearest))
 
     def _index(self, name: str, examples: tuple[Example, ...]) -> TextIndex:
         with self._lock:  # whoever comes while they are read waits for it, and does not read them again

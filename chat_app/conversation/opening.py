@@ -3,6 +3,7 @@
 from heard.chat_app.conversation.services import Services
 from heard.chat_app.models.local_chat import without_special_tokens
 from heard.prompts.build import build_prompt, for_reply
+from heard.prompts.example_files import always_shown
 
 
 def default_opening(services: Services) -> list[dict[str, str]]:
@@ -13,6 +14,7 @@ def default_opening(services: Services) -> list[dict[str, str]]:
     library, settings = services.library, services.settings
     persona = next(iter(library.personas.values()))
     strategy = for_reply(library.strategies[settings.default_strategy], {})
-    prompt = build_prompt(persona, strategy, [], "")
+    examples = always_shown(library.examples.get(persona.examples_of, ())) if persona.examples else ()
+    prompt = build_prompt(persona, strategy, [], "", examples=examples)
     special = services.engine.special_tokens
     return [{"role": part.role, "content": without_special_tokens(part.content, special)} for part in prompt.messages]

@@ -32,6 +32,15 @@ PATTERNS = {
     "label": LABEL,
     "placeholder": r"\[[A-Za-z][^\]\n]{0,40}\](?!\()|\{[a-z_ ]{2,20}\}",
     "sign-off": r"^\W*(?:(?:best|warm|kind)(?:est)? (?:regards|wishes)|sincerely|yours (?:truly|sincerely)|xoxo)\b",
+    "refusal": (
+        r"\bI(?:['’]| a)m sorry,? but I (?:can['’]?t|cannot|am unable to|['’]m unable to) (?:help|assist|provide)"
+        r"|\bas an AI language model"
+    ),
+    "boilerplate": (
+        r"\b(?:how|what) (?:can|may) I (?:help|assist)|\banything else (?:I can|you)|\bfeel free to (?:ask|reach)"
+        r"|\bany (?:other|more|further) questions|\bI['’]m here to (?:help|assist)"
+        r"|\blet me know if (?:you need|there)"
+    ),
     "template": r"<\|/?[a-z_]{1,20}\|?>|</?(?:s|think|(?:start|end)_of_turn)>|\[/?INST\]|^\s*#{2,} |```|^\s*-{3,}\s*$",
 }  # fmt: skip
 """Kind -> pattern of what begins it, within one sentence."""
