@@ -137,6 +137,8 @@ class Policy:
     order: Order = 100
     most_drafts: Annotated[int, Field(ge=2, le=9), Strict()] = 3
     """The first draft and its rewrites, 2..9; the data keeps no more of a reply. Of the kind NEVER it is 1."""
+    where_room: StrictBool = False
+    """Whether a further draft is written only while nobody waits for the embedded engine."""
     below: Empathy | None = None
     """Empathy on 1..3 under which a draft is written again; None where the score does not decide."""
     guidance: Literal["weakest", "facets"] = "weakest"

@@ -88,7 +88,8 @@ async def _rate(services: Services, request: AnswerRequest, drafts: Drafts) -> A
 def _goes_on(services: Services, request: AnswerRequest, drafts: Drafts) -> bool:
     """Return whether the policy asks for another draft, after one that is complete or could not be shown."""
     if request.policy.kind is PolicyKind.BEST:
-        return len(drafts.ended) < request.policy.most_drafts
+        room = not (request.policy.where_room and services.engine.queue.waiting)
+        return room and len(drafts.ended) < request.policy.most_drafts
     if drafts.ended[-1].status is not DraftStatus.COMPLETE:
         return False  # what is complete already stands, and of nothing complete more tries would be no better
     last_reply = request.history[-1][1] if request.history else None

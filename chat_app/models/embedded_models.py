@@ -141,7 +141,7 @@ MODELS = (
                 "91cad51170dc346986eccefdc2dd33a9da36ead9",
             ),
         ),
-        # Cooler than its makers' 0.7, at which so small a model wanders off: read by hand, 18 messages of the voice's set.
+        # Cooler than its makers' 0.7, at which so small a model wanders off (18 replies each, read by hand).
         temperature=0.2,
         sampling=QWEN_SAMPLING,
         automatic=True,
@@ -172,7 +172,7 @@ MODELS = (
                 52_500_000,
             ),
         ),
-        # Cooler than its makers' 0.7, at which so small a model wanders off: read by hand, 18 messages of the voice's set.
+        # Cooler than its makers' 0.7, at which so small a model wanders off (18 replies each, read by hand).
         temperature=0.2,
         sampling=QWEN_SAMPLING,
         automatic=True,

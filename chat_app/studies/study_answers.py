@@ -27,6 +27,7 @@ from heard.hints import nearest_name
 from heard.prompts.build import build_prompt
 from heard.prompts.history import Exchange, TokenCounter
 from heard.prompts.library import PromptLibrary
+from heard.prompts.policy_files import OFF
 from heard.prompts.records import Persona, Prompt, Strategy
 
 MOST_TOKENS = 640
@@ -64,7 +65,9 @@ async def write_answer(
             model=services.models.specs[arm.model],
             history=history,
             text=message,
-            policy=policy_in_force(services, improve, services.settings.auto_improve_threshold),
+            policy=services.library.policies[arm.policy]
+            if arm.policy
+            else policy_in_force(services, improve, services.settings.auto_improve_threshold),
             guard=study.guard,
             examples=arm.examples,
         )
@@ -132,6 +135,7 @@ def check_names(study_id: str, arms: tuple[Arm, ...], library: PromptLibrary, sp
         for what, name, known in (
             ("persona", arm.persona, tuple(library.personas)),
             ("strategy", arm.strategy, tuple(library.strategies)),
+            ("policy", arm.policy or OFF, tuple(library.policies)),
             ("model", arm.model, tuple(specs)),
         ):
             if name not in known:

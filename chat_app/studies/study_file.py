@@ -47,6 +47,8 @@ class Arm(_Section):
     """A strategy: the name of its file in prompts/strategies without the ending."""
     model: str
     """A model's name, as `heard models list` shows it."""
+    policy: str = ""
+    """A rewrite policy: the name of its file in prompts/policies without the ending. Empty: as `auto_improve` says."""
     examples: bool = True
     """Whether the persona's examples go before the message, if it has any."""
 
@@ -164,6 +166,8 @@ def definition_of(study: StudyFile) -> tuple[dict[str, Any], str]:
     for arm in values["arms"]:
         if arm["examples"]:
             del arm["examples"]
+        if not arm["policy"]:
+            del arm["policy"]
     text = json.dumps(values, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
     return values, hashlib.sha256(text.encode("utf-8")).hexdigest()
 

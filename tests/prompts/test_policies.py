@@ -21,7 +21,7 @@ def read(folder: Path, text: str, name: str = "mine") -> Policy:
 
 def test_what_comes_with_heard() -> None:
     shipped = PromptLibrary.load().policies
-    assert list(shipped) == ["never", "below-threshold", "below-with-stops", "best-of-3", "critique"]
+    assert list(shipped) == ["never", "below-threshold", "below-with-stops", "best-of-2", "best-of-3", "critique"]
     assert {policy.kind for policy in shipped.values()} == set(PolicyKind)
     below = shipped["below-threshold"]
     assert (below.below, below.most_drafts, below.guidance) == (1.7, 3, "weakest")
@@ -39,6 +39,7 @@ def test_a_folder_adds_to_what_there_is_and_may_replace_it(tmp_path: Path) -> No
         "never",
         "below-threshold",
         "below-with-stops",
+        "best-of-2",
         "critique",
     ]
 
