@@ -36,8 +36,9 @@ class SentenceSplitter:
         return held
 
     def _end(self) -> int | None:
-        for found in _END.finditer(self._held):
-            before = self._held[: found.end()]
+        start = self._held[: MOST_HELD + 2]  # all that is looked at, however much came in one piece
+        for found in _END.finditer(start):
+            before = start[: found.end()]
             if before.strip() and not _NO_END.search(before):
                 return found.end()
         if len(self._held) > MOST_HELD:

@@ -21,7 +21,7 @@ from heard.chat_app.studies.study_answers import shared_history, write_answer
 from heard.chat_app.studies.study_file import Arm, StudyFile, definition_of
 from heard.db.study_records import AnswerStatus
 from heard.prompts.build import build_prompt
-from heard.prompts.example_files import Example, ExampleTurn
+from heard.prompts.example_files import Example, ExampleTurn, always_shown
 from heard.prompts.library import PromptLibrary
 from heard.scorer.errors import ScorerError
 from heard.scorer.text_index import embedded_vectors
@@ -53,15 +53,20 @@ def of_two(*pairs: tuple[str, str], kind: str = "a") -> Example:
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("message", MESSAGES)
 def test_a_few_short_ones_that_begin_differently(picker: ExamplePicker, name: str, message: str) -> None:
-    found = picker.pick(name, LIBRARY.examples[name], message, 3)
+    picked = picker.pick(name, LIBRARY.examples[name], message, 3)
+    always = always_shown(LIBRARY.examples[name])
+    assert len(always) == 6
+    assert picked[:6] == always
+    found = picked[6:]
     assert 1 <= len(found) <= 3
+    assert not any(example.always for example in found)
     assert set(found) <= set(LIBRARY.examples[name])
     assert sum(example.characters for example in found) <= BUDGET
     assert all(len(example.turns) <= 2 for example in found)
     across = [{opening(turn.reply) for turn in one.turns} for one in found]
     assert sum(map(len, across)) == len(set().union(*across)), "no two begin alike"
-    assert picker.pick(name, LIBRARY.examples[name], message, 3) == found
-    assert picker.pick(name, LIBRARY.examples[name], message, 1) == found[-1:]
+    assert picker.pick(name, LIBRARY.examples[name], message, 3) == picked
+    assert picker.pick(name, LIBRARY.examples[name], message, 1) == (*always, *found[-1:])
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -218,13 +223,13 @@ async def test_the_loop_goes_on_while_they_are_picked(weights: Weights, tmp_path
 
     picking = asyncio.ensure_future(asyncio.to_thread(picker.pick, "quiet", LIBRARY.examples["quiet"], "hello", 3))
     await ticks(picking.done)
-    assert len(await picking) == 3
+    assert len(await picking) == 6 + 3
     assert turns > 10
 
 
 def test_the_command_shows_those_that_a_first_message_gets(picker: ExamplePicker) -> None:
     text = "got the job!!!"
-    shown = picker.pick("quiet", LIBRARY.examples["quiet"], text, 3)
+    shown = picker.pick("quiet", LIBRARY.examples["quiet"], text, LIBRARY.personas["quiet"].examples)
     prompt = build_prompt(LIBRARY.personas["quiet"], LIBRARY.strategies["plain"], [], text, examples=shown)
     assert prompt.examples >= 3
     printed = heard("prompts", "show", "quiet", "--message", text).stdout
@@ -247,4 +252,5 @@ async def test_one_turn_with_the_embedded_model(tmp_path: Path, weights: Weights
         assert isinstance(end, Finished)
         assert end.reply.kept.parameters["examples"] >= 3
         assert end.reply.kept.prompt_tokens is not None
-        assert end.reply.kept.prompt_tokens < 60 + BUDGET / 3, "characters are counted for tokens, four to one or so"
+        always = sum(one.characters for one in always_shown(services.library.examples["quiet"]))
+        assert end.reply.kept.prompt_tokens < 200 + (BUDGET + always) / 3, "four characters to a token or so"
