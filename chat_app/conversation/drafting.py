@@ -20,7 +20,7 @@ from heard.chat_app.conversation.events import DraftComplete, DraftStarted, Fell
 from heard.chat_app.conversation.examples import examples_for
 from heard.chat_app.conversation.hidden_call import ask_hidden
 from heard.chat_app.conversation.hidden_steps import run_steps
-from heard.chat_app.conversation.reply_gate import ReplyGate, fixed_reply, open_gate
+from heard.chat_app.conversation.reply_gate import ReplyGate, example_text, fixed_reply, open_gate
 from heard.chat_app.conversation.rewriting import (
     CRITIQUE,
     GUARD,
@@ -163,6 +163,7 @@ async def _write_draft(
             fitted = await fit_prompt(services.models, model, build)
             drafts.begin(model, fitted.prompt, number, aim)
             fitted.check()
+            gate.examples = example_text(fitted.prompt)
             async with aclosing(_stream_through(services, model, fitted.prompt, drafts, gate)) as events:
                 async for event in events:
                     yield event

@@ -53,7 +53,9 @@ FEWEST_REPEATED = 4
 ALIKE = 0.85
 """Share of the words of two sentences that are the same ones, from which one repeats the other."""
 FEWEST_QUOTED = 5
-"""Words of a sentence that is looked for in the prompt."""
+"""Words of a sentence that is looked for in the system text."""
+FEWEST_COPIED = 8
+"""Words of a sentence that is looked for in the examples, whose short questions ("What was she like?") may be asked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,17 +75,18 @@ def without_opening(text: str) -> str:
     return text
 
 
-def ending_of(sentence: str, before: Iterable[str], message: str, instructions: str) -> Ending:
+def ending_of(sentence: str, before: Iterable[str], message: str, instructions: str, examples: str = "") -> Ending:
     """Return how much of `sentence` is kept, and whether the reply ends with it.
 
-    `before` are the reply's earlier sentences. A date or link that stands in the person's `message` is no debris, and a
-    sentence of `instructions`, the system text, is.
+    `before` are the reply's earlier sentences. A date or link that stands in the person's `message` is no debris; a
+    sentence of `instructions`, the system text, is, and one of the `examples`, which were told of somebody else.
     """
     words = _words(sentence)
     if len(words) >= FEWEST_REPEATED and any(_alike(words, _words(other)) for other in before):
         return Ending("", "repeat")
-    if len(words) >= FEWEST_QUOTED and f" {' '.join(words)} " in f" {' '.join(_words(instructions))} ":
-        return Ending("", "prompt")
+    for fewest, text in ((FEWEST_QUOTED, instructions), (FEWEST_COPIED, examples)):
+        if len(words) >= fewest and f" {' '.join(words)} " in f" {' '.join(_words(text))} ":
+            return Ending("", "prompt")
     found = [
         (match.start(), kind)
         for kind, pattern in _COMPILED.items()

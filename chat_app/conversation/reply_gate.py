@@ -15,6 +15,7 @@ from heard.chat_app.conversation.sentences import SentenceSplitter, is_whole
 from heard.chat_app.conversation.services import Services
 from heard.chat_app.models.records import FailureKind, ModelFailure
 from heard.chat_app.safety.reply_guard import Caught, GuardContext, ReplyGuard
+from heard.prompts.records import Prompt
 
 NOTHING_FIT = "mismatch"
 """Kind of the fixed text after drafts of which nothing was left: its texts ask the person to go on."""
@@ -34,6 +35,8 @@ class ReplyGate:
     trim: bool
     executor: Executor
     """Where the guard reads: it may take some milliseconds."""
+    examples: str = ""
+    """The examples of the prompt, whose sentences it must not copy; set once the prompt is built."""
     caught: Caught | None = None
     """Why the draft may not be shown; its text so far is then withdrawn."""
     caught_text: str = ""
@@ -80,7 +83,7 @@ class ReplyGate:
             if self.trim:
                 if not self.text.strip():
                     sentence = without_opening(sentence)
-                ending = ending_of(sentence, self.sentences, self.context.message, self.instructions)
+                ending = ending_of(sentence, self.sentences, self.context.message, self.instructions, self.examples)
                 kept, cause = ending.kept, ending.cause
                 if cause is not None and not is_whole(kept):
                     kept = ""
@@ -110,6 +113,12 @@ def open_gate(services: Services, request: AnswerRequest) -> ReplyGate:
         request.persona.trim,
         services.scoring,
     )
+
+
+def example_text(prompt: Prompt) -> str:
+    """Return the examples of a prompt as one text."""
+    after = [message for message in prompt.messages if message.role != "system"]
+    return "\n".join(message.content for message in after[: 2 * prompt.examples])
 
 
 def fixed_reply(services: Services, request: AnswerRequest, kind: str | None) -> str:

@@ -63,6 +63,13 @@ def test_a_sentence_twice_and_the_prompt_itself_end_it() -> None:
     assert ending_of("Respond with empathy in a few sentences of everyday words.", [], "m", SYSTEM).cause == "prompt"
 
 
+def test_an_example_is_not_copied() -> None:
+    example = "my oven\nThe milk in the oven tells me just how much sleep you need. What was she like?"
+    copied = "The milk in the oven tells me just how much sleep you need."
+    assert ending_of(copied, [], "m", SYSTEM, example).cause == "prompt"
+    assert ending_of("What was she like?", [], "m", SYSTEM, example).cause is None
+
+
 @pytest.mark.parametrize(
     ("text", "left"),
     [
