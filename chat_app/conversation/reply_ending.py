@@ -33,7 +33,7 @@ PATTERNS = {
     "placeholder": r"\[[A-Za-z][^\]\n]{0,40}\](?!\()|\{[a-z_ ]{2,20}\}",
     "sign-off": r"^\W*(?:(?:best|warm|kind)(?:est)? (?:regards|wishes)|sincerely|yours (?:truly|sincerely)|xoxo)\b",
     "refusal": (
-        r"\bI(?:['’]| a)m sorry,? but I (?:can['’]?t|cannot|am unable to|['’]m unable to) (?:help|assist|provide)"
+        r"\bsorry,? but I (?:can['’]?t|cannot|am unable to|['’]m unable to) (?:help|assist|provide)"
         r"|\bas an AI language model"
     ),
     "boilerplate": (
