@@ -8,18 +8,16 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import numpy as np
 from pydantic import AfterValidator, Field, StrictFloat
-from safetensors import SafetensorError
-from safetensors.numpy import load_file
 
 from heard.scorer.encoder import Encoder
-from heard.scorer.encoder_files import file_sha256
 from heard.scorer.errors import ScorerError
+from heard.scorer.linear_file import Floats, load_linear
 from heard.scorer.text import read
-from heard.scorer.toml_file import NO_OTHERS, read_toml
+from heard.scorer.toml_file import NO_OTHERS
 
 DEFAULT = Path(__file__).parent / "readings" / "default"
 EMOTIONS = ("anger", "anxiety", "depression", "sadness", "shame", "joy", "neutral")
@@ -34,8 +32,6 @@ MOST_PARTS = 12
 _ENDS = re.compile(
     r"(?<=[.!?…;])\s+|\n+|\s+(?=(?:because|but|since|so that|when|after|and then|and now)\b)", re.IGNORECASE
 )
-
-Floats = np.ndarray[Any, np.dtype[np.float32]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,17 +94,7 @@ class EmotionFile:
     def load(cls, folder: Path) -> "EmotionFile":
         """Raises ScorerError for a folder without a classifier, or with a damaged one."""
         again = "Make it again with `heard train-reading`."
-        path = folder / "weights.safetensors"
-        about = read_toml(folder / "reading.toml", EmotionToml, f"There is no reading.toml in {folder}. {again}")
-        if file_sha256(path, again) != about.weights_sha256:
-            raise ScorerError(f"{path} does not belong to the reading.toml beside it. {again}")
-        try:
-            tensors = load_file(path)
-            weights, bias = tensors["weights"], tensors["bias"]
-        except (SafetensorError, KeyError) as error:
-            raise ScorerError(f"{path} cannot be read. {again}") from error
-        if weights.shape[:1] != bias.shape or bias.shape != (len(EMOTIONS),):
-            raise ScorerError(f"{path} has weights of another shape. {again}")
+        about, weights, bias = load_linear(folder / "reading.toml", EmotionToml, len(EMOTIONS), again)
         return cls(about.encoder_sha256, tuple(about.layers), about.weights_sha256, weights, bias)
 
 

@@ -9,18 +9,16 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import numpy as np
 from pydantic import AfterValidator, Field, StrictFloat
-from safetensors import SafetensorError
-from safetensors.numpy import load_file
 
 from heard.scorer.emotion import pooled
 from heard.scorer.encoder import Encoder
-from heard.scorer.encoder_files import file_sha256
 from heard.scorer.errors import ScorerError
-from heard.scorer.toml_file import NO_OTHERS, read_toml
+from heard.scorer.linear_file import Floats, load_linear
+from heard.scorer.toml_file import NO_OTHERS
 
 DEFAULT = Path(__file__).parent / "guards" / "default"
 HEAD_KINDS = ("human", "contact", "medical", "insult", "harm", "delusion")
@@ -30,8 +28,6 @@ MOST_CHARACTERS = 1_000
 _KEPT = 8
 """Messages whose means are kept: each sentence of each draft answers the same one."""
 AGAIN = "Make it again with `heard train-guard`."
-
-Floats = np.ndarray[Any, np.dtype[np.float32]]
 
 
 def _these(kinds: list[str]) -> list[str]:
@@ -74,17 +70,7 @@ class GuardHeadFile:
     @classmethod
     def load(cls, folder: Path = DEFAULT) -> "GuardHeadFile":
         """Raises ScorerError for a folder without a classifier, or with a damaged one."""
-        path = folder / "weights.safetensors"
-        about = read_toml(folder / "guard.toml", GuardToml, f"There is no guard.toml in {folder}. {AGAIN}")
-        if file_sha256(path, AGAIN) != about.weights_sha256:
-            raise ScorerError(f"{path} does not belong to the guard.toml beside it. {AGAIN}")
-        try:
-            tensors = load_file(path)
-            weights, bias = (tensors[name].astype(np.float32) for name in ("weights", "bias"))
-        except (SafetensorError, KeyError) as error:
-            raise ScorerError(f"{path} cannot be read. {AGAIN}") from error
-        if weights.ndim != 2 or weights.shape[:1] != bias.shape or bias.shape != (len(HEAD_KINDS),):
-            raise ScorerError(f"{path} has weights of another shape. {AGAIN}")
+        about, weights, bias = load_linear(folder / "guard.toml", GuardToml, len(HEAD_KINDS), AGAIN)
         return cls(about.encoder_sha256, tuple(about.layers), about.weights_sha256, weights, bias)
 
 

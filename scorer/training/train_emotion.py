@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 from safetensors.numpy import save as save_tensors
 
-from heard.scorer.emotion import EMOTIONS, UNSURE, Floats, pooled
+from heard.scorer.emotion import EMOTIONS, UNSURE, pooled
 from heard.scorer.encoder import Encoder
 from heard.scorer.encoder_files import file_sha256
 from heard.scorer.errors import ScorerError
+from heard.scorer.linear_file import Floats
 from heard.scorer.tables import Line, markdown, spread
 from heard.scorer.toml_file import write_toml
 from heard.scorer.training.data import MESSAGES

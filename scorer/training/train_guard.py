@@ -13,8 +13,9 @@ from heard.scorer.emotion import pooled
 from heard.scorer.encoder import Encoder
 from heard.scorer.encoder_files import file_sha256
 from heard.scorer.errors import ScorerError
-from heard.scorer.guard_head import HEAD_KINDS, MOST_CHARACTERS, Floats
+from heard.scorer.guard_head import HEAD_KINDS, MOST_CHARACTERS
 from heard.scorer.guard_lines import GuardLine
+from heard.scorer.linear_file import Floats
 from heard.scorer.tables import Line, markdown
 from heard.scorer.toml_file import write_toml
 from heard.scorer.training.features import OnProgress
