@@ -104,16 +104,18 @@ async def _write_last_resort(
         async with aclosing(_write_fit_draft(services, request, None, drafts, left)) as events:
             async for event in events:
                 yield event
-    if not drafts.complete:
+    if drafts.complete:
+        async with aclosing(_rate(services, request, drafts)) as events:
+            async for event in events:
+                yield event
+    else:
         kind = next((draft.caught for draft in reversed(drafts.ended) if draft.caught), None)
         fixed = await asyncio.to_thread(fixed_reply, services, request, kind)
-        yield DraftStarted(len(drafts.ended) + 1, GUARD)
+        yield DraftStarted(len(drafts.ended) + 1, GUARD, scored=False)  # no model wrote it, so that it is not rated
         drafts.begin_fixed(fixed, len(drafts.ended) + 1, GUARD)
         yield Token(fixed)
         drafts.end(DraftStatus.COMPLETE)
-    async with aclosing(_rate(services, request, drafts)) as events:
-        async for event in events:
-            yield event
+        yield DraftComplete()
 
 
 async def _write_fit_draft(

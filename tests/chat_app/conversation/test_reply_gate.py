@@ -55,6 +55,8 @@ async def test_after_two_tries_a_fixed_text_stands(world: World) -> None:  # noq
     assert rows[-1][1] == FIXED_TEXT
     assert finished.reply.kept.text == shown(list(events))
     assert "AI" in finished.reply.kept.text
+    assert finished.reply.kept.score is None  # no model wrote it
+    assert world.rows("SELECT count(*) FROM score") == [(0,)]
 
 
 @serves(reply(f"{KIND} #StayStrong #Friends"))
