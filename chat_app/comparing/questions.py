@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from heard.chat_app.common.text import clean_unicode, has_visible
-from heard.chat_app.safety import crisis_check
+from heard.chat_app.safety.assessment import assess
 from heard.chat_app.studies.question_files import question_column
 from heard.errors import UserError
 from heard.scorer.csv_rows import decode, read_file, read_sheet
@@ -51,7 +51,7 @@ def read_questions(path: Path, longest: int) -> Questions:
             questions.faults.append(f"line {line}: the question is empty.")
         elif text in seen:
             questions.faults.append(f"line {line}: the same question as in line {seen[text]}.")
-        elif crisis_check.check(text).crisis:
+        elif assess(text).crisis:
             questions.crises += 1
         elif len(text) > longest:
             questions.faults.append(f"line {line}: {len(text):,} characters, and {longest:,} fit into a message.")

@@ -38,6 +38,7 @@ from heard.chat_app.conversation.services import Services
 from heard.chat_app.conversation.summaries import AnswerSource, may_need_summary, summarise
 from heard.chat_app.models.records import ModelFailure
 from heard.chat_app.safety import crisis_check
+from heard.chat_app.safety.assessment import assess
 from heard.db.records import ConversationRecord, DraftStatus, MessageRecord, Outcome, PromptHistory, ReplyRecord
 from heard.db.store import StoreError
 from heard.prompts.history import Exchange
@@ -65,7 +66,7 @@ async def run_turn(
     Raises nothing that a person could cause: failures of models and database are events with a plain sentence.
     """
     request = replace(request, text=clean_unicode(request.text))
-    verdict = crisis_check.check(request.text)
+    verdict = await asyncio.to_thread(assess, request.text)
     if verdict.crisis:
         try:
             # The numbers come first: a locked database must not keep them from the person.

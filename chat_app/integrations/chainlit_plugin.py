@@ -31,6 +31,7 @@ from heard.chat_app.integrations.card_files import ELEMENT, STYLESHEET, hand_out
 from heard.chat_app.integrations.open_scorer import open_scorer
 from heard.chat_app.page import score_card
 from heard.chat_app.safety import crisis_check
+from heard.chat_app.safety.assessment import assess
 from heard.scorer.relevance import LOOKED_BACK
 from heard.scorer.score import Scorer
 
@@ -90,9 +91,9 @@ def _said_before(reply: cl.Message) -> list[str]:
 
 
 def _props(seeker: str, reply: str, earlier: Sequence[str]) -> dict[str, Any]:
-    if crisis_check.check(seeker).crisis or crisis_check.check(reply).crisis:
+    if assess(seeker).crisis or crisis_check.check(reply).crisis:
         score = replace(_scorer().explain("", ""), reason=CRISIS)
     else:
-        told = [text for text in earlier[-LOOKED_BACK + 1 :] if not crisis_check.check(text).crisis]
+        told = [text for text in earlier[-LOOKED_BACK + 1 :] if not assess(text).crisis]
         score = _scorer().explain(seeker, reply, told)
     return {**score_card.card_props(score, reply), "stylesheet": STYLESHEET}

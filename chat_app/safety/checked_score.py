@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from heard.chat_app.safety import crisis_check
+from heard.chat_app.safety.assessment import assess
 from heard.scorer.records import EmpathyScore, ScoreStatus
 from heard.scorer.relevance import LOOKED_BACK
 from heard.scorer.score import Scorer
@@ -20,6 +21,7 @@ def checked_score(scorer: Scorer, seeker: str, reply: str, earlier: Sequence[str
 
     Blocking, also in the check of a long text. Never raises on any strings.
     """
-    if any(crisis_check.check(text).crisis for text in (*earlier[-LOOKED_BACK + 1 :], seeker, reply)):
+    told = (*earlier[-LOOKED_BACK + 1 :], seeker)
+    if crisis_check.check(reply).crisis or any(assess(text).crisis for text in told):
         return replace(scorer.score("", ""), status=ScoreStatus.CRISIS, reason=CRISIS)
     return scorer.score(seeker, reply, earlier)

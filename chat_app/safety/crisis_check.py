@@ -17,6 +17,7 @@ from functools import cache
 
 from heard.chat_app.safety.matcher import Matcher, uncovered_spans
 from heard.chat_app.safety.normalise import Normaliser, plain_tokens
+from heard.chat_app.safety.verdict import Level, SafetyVerdict
 from heard.prompts.safety_files import (
     FOLDER,
     Country,
@@ -31,17 +32,6 @@ from heard.prompts.variables import fill
 
 STALE_AFTER_DAYS = 365
 """Age in days after which `stale_hotlines` reports a number as due to be checked again."""
-
-
-@dataclass(frozen=True, slots=True)
-class SafetyVerdict:
-    """The result of the check."""
-
-    crisis: bool
-    category: str | None = None
-    """One of `prompts.safety_files.CATEGORIES`; None if there is no crisis."""
-    language: str | None = None
-    """ISO 639-1 code of the lexicon that matched, for the hand-off; None if there is no crisis."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +76,9 @@ class Checker:
     def check(self, text: str) -> SafetyVerdict:
         """Return whether `text` has suicidal or self-harm meaning. Never raises on any str; "" is no crisis."""
         found = self.explain(text)
-        return SafetyVerdict(True, found[0].category, found[0].language) if found else SafetyVerdict(False)
+        if not found:
+            return SafetyVerdict()
+        return SafetyVerdict(Level.CRISIS, found[0].category, found[0].language, reader="rules")
 
     def explain(self, text: str) -> list[LexiconPattern]:
         """Return the patterns that make `text` a crisis, the longest match first; [] if it is no crisis."""

@@ -28,6 +28,8 @@ _STRANGE = 2
 """Letters of a script that the person has not used, one after another, that are more than a slip."""
 _FAMILIES = {"HIRAGANA": "CJK", "KATAKANA": "CJK", "FULLWIDTH": "CJK", "HALFWIDTH": "CJK"}
 _LETTERS = re.compile(r"[^\W\d_]+")
+_MASHED = re.compile(r"^.$|^[b-df-hj-np-tv-xz]+$|(.)\1\1|^.{25}")
+"""A word of no language: a letter, no vowel, a letter three times over, or endless, as keys hit at random make."""
 
 
 class LanguageComparison:
@@ -73,7 +75,10 @@ class LanguageComparison:
             return frozenset(code for code, number in hits.items() if number == most)
         if len(words) < FEWEST_WORDS:
             return frozenset({ENGLISH} if share == 1 and len(words) > 1 and not foreign else ())
-        return frozenset({ENGLISH} if share >= ENGLISH_FROM else {UNKNOWN} if share < FOREIGN_BELOW else ())
+        if share >= ENGLISH_FROM:
+            return frozenset({ENGLISH})
+        spoken = {word for word in words if _MASHED.search(word) is None}
+        return frozenset({UNKNOWN} if share < FOREIGN_BELOW and len(spoken) >= FEWEST_WORDS else ())
 
 
 def _words(text: str) -> list[str]:

@@ -4,6 +4,7 @@ Both kinds of study use it: `heard study generate` for the items of a survey, an
 arm's own model may answer, because a fallback would be judged under the wrong name.
 """
 
+import asyncio
 import random
 from collections.abc import Mapping, Sequence
 from contextlib import aclosing
@@ -17,7 +18,7 @@ from heard.chat_app.conversation.drafts import Drafts, draft_to_json, guard_acti
 from heard.chat_app.conversation.rewriting import policy_in_force
 from heard.chat_app.conversation.services import Services
 from heard.chat_app.models.records import ModelFailure, ModelSpec
-from heard.chat_app.safety import crisis_check
+from heard.chat_app.safety.assessment import assess
 from heard.chat_app.studies.leaks import leaks_in
 from heard.chat_app.studies.study_file import Arm, StudyFile, StudyFileError
 from heard.chat_app.studies.text_features import count_formatting, count_words
@@ -53,7 +54,7 @@ async def write_answer(
     """
     check_arms(study, services, (arm,))
     answer = replace(answer, improve_assigned=_trial_assignment(study, answer))
-    if crisis_check.check(message).crisis:
+    if (await asyncio.to_thread(assess, message)).crisis:
         return _failed_answer(arm, answer, Drafts(), CRISIS)
     improve = study.auto_improve == "on" or bool(answer.improve_assigned)
     persona = services.library.personas[arm.persona]

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from heard.chat_app.common.text import clean_unicode, has_visible
 from heard.chat_app.models.records import ModelSpec
-from heard.chat_app.safety import crisis_check
+from heard.chat_app.safety.assessment import assess
 from heard.chat_app.studies.question_files import header_columns, question_column
 from heard.chat_app.studies.study_answers import completed, model_names
 from heard.chat_app.studies.study_file import MOST_ANSWERS, StudyFile
@@ -255,7 +255,7 @@ def _set_attention(where: str, draft: _ItemDraft, named: str) -> None:
 
 
 def _without_crises(drafts: list[_ItemDraft], skipped: SkippedLines) -> list[_ItemDraft]:
-    kept = [draft for draft in drafts if not crisis_check.check(draft.message).crisis]
+    kept = [draft for draft in drafts if not assess(draft.message).crisis]
     skipped.crisis += len(drafts) - len(kept)
     return kept
 

@@ -14,7 +14,7 @@ from enum import Enum, auto
 from heard.chat_app.common.notice import notice
 from heard.chat_app.common.text import clean_unicode, has_visible
 from heard.chat_app.conversation.services import Services
-from heard.chat_app.safety import crisis_check
+from heard.chat_app.safety.assessment import assess
 from heard.chat_app.studies.assignment import admission_refusal
 from heard.chat_app.studies.enrolment import enrol
 from heard.chat_app.studies.study_file import StudyFile, study_of
@@ -218,7 +218,7 @@ class ClosingAnswer:
 def check_closing_answer(answer: str) -> ClosingAnswer:
     """Check the answer to the open question. Blocks: the crisis check of a long text takes its time."""
     text = clean_unicode(answer).replace("\r\n", "\n").replace("\r", "\n").strip()
-    verdict = crisis_check.check(text)
+    verdict = assess(text)
     if verdict.crisis:
         return ClosingAnswer(None, crisis=verdict.language or "en")
     if len(text) > CLOSING_LIMIT:

@@ -158,7 +158,7 @@ async def test_a_crisis_shows_numbers_at_once_and_no_card(shop: Served, browser:
 async def test_it_fits_the_screen_in_both_themes_and_comes_back_after_a_reload(
     shop: Served, view: dict[str, int], scheme: str
 ) -> None:
-    shop.play(reply(" ".join([WARM] * 8) + " " + "x" * 300))
+    shop.play(reply(f"{WARM} Or is it {'x' * 300}? " + " ".join(f"What was day {n} like?" for n in range(9))))
     async with chromium(view, scheme) as context:
         page = context.pages[0]
         console = Console(page)

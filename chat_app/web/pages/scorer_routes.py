@@ -17,6 +17,7 @@ from heard.chat_app.common.refusals import RefusedCall
 from heard.chat_app.common.text import clean_unicode
 from heard.chat_app.conversation.drafts import score_record
 from heard.chat_app.safety import crisis_check
+from heard.chat_app.safety.assessment import assess
 from heard.chat_app.web.dependencies import CountryDep, ParticipantDep, Site, SiteDep
 from heard.chat_app.web.pages.crisis_help import handoff
 from heard.chat_app.web.pages.rendering import EarlyResponse, page
@@ -66,8 +67,8 @@ class Case(BaseModel):
 async def checked_case(case: Annotated[Case, Form()], country: CountryDep) -> Case:
     """The form. Raises EarlyResponse with the crisis page if any field calls for it: first of all, whatever else is
     wrong with the form."""
-    for text in (case.reply, case.seeker, case.note):
-        verdict = await run_in_threadpool(crisis_check.check, text)  # a form may be longer than any message
+    for text, reader in ((case.reply, crisis_check.check), (case.seeker, assess), (case.note, crisis_check.check)):
+        verdict = await run_in_threadpool(reader, text)  # a form may be longer than any message
         if verdict.crisis:
             raise EarlyResponse(page("handoff.html", here="/scorer", **handoff(verdict.language, country)))
     return case

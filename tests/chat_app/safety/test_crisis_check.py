@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from heard.chat_app.safety.crisis_check import SafetyVerdict, check
+from heard.chat_app.safety.crisis_check import check
 from heard.chat_app.safety.measure import confusion_matrix, has_common_words, load_cases
+from heard.chat_app.safety.verdict import Level, SafetyVerdict
 from heard.prompts.safety_files import CATEGORIES
 
 CASES = load_cases(Path(__file__).parents[2] / "safety_cases")
@@ -61,7 +62,7 @@ def test_no_group_is_left_behind(group: str) -> None:
     ],
 )
 def test_categories(text: str, category: str) -> None:
-    assert check(text) == SafetyVerdict(True, category, "en")
+    assert check(text) == SafetyVerdict(Level.CRISIS, category, "en", reader="rules")
     assert category in CATEGORIES
 
 
@@ -122,7 +123,7 @@ def test_an_exception_never_hides_a_second_statement(text: str) -> None:
     ],
 )
 def test_odd_strings_are_no_crisis_and_do_not_raise(text: str) -> None:
-    assert check(text) == SafetyVerdict(False)
+    assert check(text) == SafetyVerdict()
 
 
 @given(st.text(alphabet=st.characters(), max_size=200))

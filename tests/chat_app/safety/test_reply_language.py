@@ -33,6 +33,8 @@ def test_another_language_is_seen(messages: list[str], sentence: str) -> None:
         (["estoy triste"], "Hm."),
         (["i was sad all week", "gracias"], "It was good to hear that you are better."),
         (["k"], "Oui."),
+        (["asdf jkl qwer uiop"], "It makes sense that you feel worn out."),
+        ([f"<b>Long</b> {'y' * 300}"], "It makes sense that you feel worn out."),
         ([], "What is on your mind tonight?"),
         (["Tenho medo de voar."], "O medo de voar é mais comum do que parece, quando começou?"),
         (["das meeting war der horror"], "So ein Meeting kann einem den ganzen Tag verderben."),
