@@ -12,16 +12,30 @@ from typing import Annotated, Any, Literal, get_args
 
 from pydantic import AfterValidator, BeforeValidator, Field, Strict, with_config
 
+from heard.hints import nearest_name
 from heard.prompts.fields import ImpliedName, NonEmpty, exactly_once, only_variables, validated
 from heard.prompts.files import PromptFileError, read_record
+from heard.prompts.hours import Hours, HoursWords
 
 FOLDER = Path(__file__).parent / "safety"
 Category = Literal["ideation", "passive", "plan", "attempt", "self_harm", "third_person", "method_question"]
 CATEGORIES = get_args(Category)
 """Every category a verdict may carry."""
+GENERAL = "suicide"
+"""What the general hand-off and a line without `for` are about."""
+DangerName = Literal[
+    "domestic_violence", "sexual_assault", "child_abuse", "minor", "poisoning", "threat", "psychosis", "eating_disorder"
+]
+DANGERS: tuple[str, ...] = (GENERAL, *get_args(DangerName))
+"""Every danger; `chat_app/safety/verdict.py` says what each is."""
 
 Day = Annotated[datetime.date, Strict()]
 Patterns = tuple[NonEmpty, ...]
+
+
+def _known_dangers(names: tuple[str, ...]) -> tuple[str, ...]:
+    wrong = [f'has "{name}", which is no danger. {nearest_name(name, DANGERS)}' for name in names if name not in DANGERS]
+    return validated(names, wrong)
 
 
 def _country_code(key: Any) -> str:
@@ -60,8 +74,10 @@ class Line:
     """Number to call; empty when there is none."""
     text: str = ""
     """How to write to it (number, word); empty when there is none."""
-    hours: str = ""
+    hours: Hours = ""
     url: str = ""
+    dangers: Annotated[Patterns, Field(alias="for", min_length=1), AfterValidator(_known_dangers)] = (GENERAL,)
+    """What the line is there for."""
     source: NonEmpty
     """The public page on which call and text were found."""
     checked: Day
@@ -112,24 +128,63 @@ class Hotlines:
     directories: tuple[Directory, ...]
 
 
+NumberText = Annotated[NonEmpty, only_variables("number"), exactly_once("number")]
+
+
 @with_config(extra="forbid")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HandoffText:
-    """What the hand-off says in one language; every field is plain Markdown without numbers in it."""
+    """What the hand-off says in one language, as plain text. The head of `handoff.yaml` says what each field is."""
 
     language: ImpliedName = ""
+    """ISO 639-1, or zh-Hant."""
+    reviewed: bool
+    """Whether a native speaker has read it; machine-written until then."""
+    direction: Literal["ltr", "rtl"] = "ltr"
     heading: NonEmpty
-    body: Annotated[Patterns, Field(min_length=1)]
-    """Paragraphs before the numbers."""
-    emergency: Annotated[NonEmpty, only_variables("number"), exactly_once("number")]
-    everywhere: NonEmpty
-    """Line over the list when no country was chosen."""
-    elsewhere: NonEmpty
-    """Line over the directories."""
-    checked: Annotated[NonEmpty, only_variables("date"), exactly_once("date")]
-    call: NonEmpty
-    write: NonEmpty
+    body: Annotated[Patterns, Field(min_length=1, max_length=3)]
     closing: NonEmpty
+    ended: NonEmpty
+    call: NumberText
+    write: NumberText
+    write_word: Annotated[NonEmpty, only_variables("number", "word"), exactly_once("number", "word")]
+    emergency: NumberText
+    common: NonEmpty
+    country: NonEmpty
+    guess: Annotated[NonEmpty, only_variables("country"), exactly_once("country")]
+    show: NonEmpty
+    all: NonEmpty
+    elsewhere: NonEmpty
+    checked: Annotated[NonEmpty, only_variables("date"), exactly_once("date")]
+    leave: NonEmpty
+    hours: HoursWords
+
+
+@with_config(extra="forbid")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DangerWords:
+    """What the hand-off of one danger says in one language, in place of the general words."""
+
+    reviewed: bool
+    heading: NonEmpty
+    body: Annotated[Patterns, Field(min_length=1, max_length=4)]
+    closing: str = ""
+    """"" for the language's own closing."""
+
+
+@with_config(extra="forbid")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DangerText:
+    """The hand-off of one danger."""
+
+    emergency_first: Annotated[bool, Strict()] = False
+    """Whether the emergency number stands before the lines."""
+    leave: Annotated[bool, Strict()] = False
+    """Whether it has the button that leaves the page fast."""
+    ends: Annotated[bool, Strict()] = False
+    """Whether the conversation ends with it."""
+    texts: Annotated[Mapping[str, DangerWords], Field(min_length=1)]
+    """By language; English is always there."""
 
 
 def load_lexicons(folder: Path = FOLDER) -> tuple[Lexicon, ...]:
@@ -153,3 +208,13 @@ def load_handoff(path: Path = FOLDER / "handoff.yaml") -> dict[str, HandoffText]
     if "en" not in texts:
         raise PromptFileError(f"{path}: there is no English text (en), which every other one falls back to.")
     return {language: replace(text, language=language) for language, text in texts.items()}
+
+
+def load_dangers(path: Path = FOLDER / "dangers.yaml") -> dict[str, DangerText]:
+    """Danger -> its hand-off, for every danger but the general one. Raises PromptFileError."""
+    dangers = read_record(path, dict[DangerName, DangerText])
+    faults = [f"{path}: {name} is missing." for name in get_args(DangerName) if name not in dangers]
+    faults += [f"{path}: {name} has no English text (en)." for name, text in dangers.items() if "en" not in text.texts]
+    if faults:
+        raise PromptFileError(*faults)
+    return {str(name): text for name, text in dangers.items()}
