@@ -16,6 +16,7 @@ from heard.hints import nearest_name
 from heard.prompts.fields import ImpliedName, NonEmpty, exactly_once, only_variables, validated
 from heard.prompts.files import PromptFileError, read_record
 from heard.prompts.hours import Hours, HoursWords
+from heard.prompts.phone_numbers import Numbers
 
 FOLDER = Path(__file__).parent / "safety"
 Category = Literal["ideation", "passive", "plan", "attempt", "self_harm", "third_person", "method_question"]
@@ -70,8 +71,8 @@ class Line:
     """One service that answers people in a crisis."""
 
     name: NonEmpty
-    call: str = ""
-    """Number to call; empty when there is none."""
+    call: Numbers = ""
+    """Number to call, or "A or B"; empty when there is none."""
     text: str = ""
     """How to write to it (number, word); empty when there is none."""
     hours: Hours = ""
@@ -95,11 +96,19 @@ class Country:
     code: ImpliedName = ""
     """ISO 3166-1 alpha-2."""
     name: NonEmpty
-    emergency: NonEmpty
+    emergency: Numbers
     emergency_source: NonEmpty
+    police: Numbers = ""
+    """Where `emergency` is the ambulance's; for dangers that come from somebody."""
+    police_source: str = ""
     checked: Day
-    """When the emergency number was checked."""
+    """When the emergency numbers were checked."""
     lines: tuple[Annotated[Line, AfterValidator(_within_reach)], ...] = ()
+
+
+def _with_source(country: Country) -> Country:
+    sourced = not country.police or country.police_source
+    return validated(country, [] if sourced else ["has a police number without police_source"])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,7 +124,10 @@ class Directory:
 @with_config(extra="forbid")
 @dataclass(frozen=True, slots=True)
 class _HotlinesFile:
-    countries: Annotated[Mapping[Annotated[str, BeforeValidator(_country_code)], Country], Field(min_length=1)]
+    countries: Annotated[
+        Mapping[Annotated[str, BeforeValidator(_country_code)], Annotated[Country, AfterValidator(_with_source)]],
+        Field(min_length=1),
+    ]
     directories: Annotated[tuple[Directory, ...], Field(min_length=1)]
 
 
@@ -179,6 +191,8 @@ class DangerText:
 
     emergency_first: Annotated[bool, Strict()] = False
     """Whether the emergency number stands before the lines."""
+    police: Annotated[bool, Strict()] = False
+    """Whether it is the police's, where a country has two."""
     leave: Annotated[bool, Strict()] = False
     """Whether it has the button that leaves the page fast."""
     ends: Annotated[bool, Strict()] = False

@@ -1,4 +1,4 @@
-"""The crisis check, which runs before any model sees a message, and the hand-off that takes a reply's place.
+"""The crisis check, which runs before any model sees a message. What is shown then is in `handoff.py`.
 
 Policy (the head of `prompts/safety/lexicon.en.yaml` has it in full). A message is a crisis when it says, asks or
 strongly implies that a living person - the writer or somebody they know - wants to die, thinks of or plans suicide,
@@ -11,27 +11,13 @@ wake up" is a crisis.
 It is rules alone, the same answer each time, in time linear in the message. It is not a diagnosis and misses things.
 """
 
-import datetime
 from dataclasses import dataclass
 from functools import cache
 
 from heard.chat_app.safety.matcher import Matcher, uncovered_spans
 from heard.chat_app.safety.normalise import Normaliser, plain_tokens
 from heard.chat_app.safety.verdict import Level, SafetyVerdict
-from heard.prompts.safety_files import (
-    FOLDER,
-    Country,
-    HandoffText,
-    Lexicon,
-    Line,
-    load_handoff,
-    load_hotlines,
-    load_lexicons,
-)
-from heard.prompts.variables import fill
-
-STALE_AFTER_DAYS = 365
-"""Age in days after which `stale_hotlines` reports a number as due to be checked again."""
+from heard.prompts.safety_files import Lexicon, load_lexicons
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,90 +87,3 @@ def checker() -> Checker:
 def check(text: str) -> SafetyVerdict:
     """Return whether a message has suicidal or self-harm meaning. Rules only, no model. Never raises on any str."""
     return checker().check(text)
-
-
-@cache
-def _hotlines() -> tuple[dict[str, Country], tuple[tuple[str, str], ...]]:
-    hotlines = load_hotlines()
-    return {c.code: c for c in hotlines.countries}, tuple((d.name, d.url) for d in hotlines.directories)
-
-
-@cache
-def _handoff_texts() -> dict[str, HandoffText]:
-    return load_handoff()
-
-
-def countries() -> list[tuple[str, str]]:
-    """Return (ISO 3166-1 alpha-2 code, English name) of every country with numbers, by name."""
-    return [(code, country.name) for code, country in _hotlines()[0].items()]
-
-
-def handoff(country: str | None, language: str | None = None) -> str:
-    """Return the hand-off as Markdown.
-
-    `country`: the code that the person chose, or None; never one guessed from an address or a language. With a choice
-    only that country's numbers are listed, otherwise all. An unknown code counts as no choice. `language`: ISO 639-1
-    code of the message; its text comes first if there is one, and English is always included.
-    """
-    by_code, directories = _hotlines()
-    chosen = by_code.get((country or "").strip().upper())
-    english = _handoff_texts()["en"]
-    own = _handoff_texts().get(language or "en", english)
-    parts: list[str] = []
-    for text in dict.fromkeys((own, english)):
-        parts += [f"### {text.heading}", *text.body]
-    if chosen:
-        # After the first sentences, so that a small screen shows them without scrolling.
-        parts.insert(2, _country_numbers(chosen, own))
-    else:
-        parts.append(_all_numbers(list(by_code.values()), own))
-    links = "; ".join(f"[{name}]({url})" for name, url in directories)
-    parts += [f"{own.elsewhere} {links}", own.closing]
-    return "\n\n".join(parts) + "\n"
-
-
-def stale_hotlines(today: datetime.date) -> list[str]:
-    """Return a sentence for each number last checked more than `STALE_AFTER_DAYS` days before `today`."""
-    rows: list[tuple[str, datetime.date]] = []
-    hotlines = load_hotlines()
-    for country in hotlines.countries:
-        rows.append((f"{country.name}: emergency number {country.emergency}", country.checked))
-        rows += [(f"{country.name}: {line.name}", line.checked) for line in country.lines]
-    rows += [(directory.name, directory.checked) for directory in hotlines.directories]
-    return [
-        f"{what} was last checked on {checked.isoformat()}: check it again and set the new date in "
-        f"{FOLDER.name}/hotlines.yaml."
-        for what, checked in rows
-        if (today - checked).days > STALE_AFTER_DAYS
-    ]
-
-
-def _country_numbers(country: Country, text: HandoffText) -> str:
-    oldest = min([country.checked, *(line.checked for line in country.lines)])
-    rows = [f"**{country.name}**", ""]
-    rows += [f"- {fill(text.emergency, {'number': f'**{country.emergency}**'})}"]
-    rows += [f"- {_hotline(line, text)}" for line in country.lines]
-    return "\n".join(rows) + "\n\n" + fill(text.checked, {"date": oldest.isoformat()})
-
-
-def _all_numbers(every: list[Country], text: HandoffText) -> str:
-    rows = [text.everywhere, ""]
-    oldest = min(date for c in every for date in (c.checked, *(line.checked for line in c.lines)))
-    for country in every:
-        lines = "; ".join(f"{line.name} {_contact(line, text)}" for line in country.lines[:2])
-        rows.append(f"- **{country.name}**: **{country.emergency}**" + (f"; {lines}" if lines else ""))
-    return "\n".join(rows) + "\n\n" + fill(text.checked, {"date": oldest.isoformat()})
-
-
-def _hotline(line: Line, text: HandoffText) -> str:
-    tail = ", ".join(part for part in (line.hours, _link(line.url) if line.url else "") if part)
-    return f"**{line.name}**: {_contact(line, text)}" + (f" ({tail})" if tail else "")
-
-
-def _contact(line: Line, text: HandoffText) -> str:
-    ways = [f"{text.call} **{line.call}**" if line.call else "", f"{text.write} {line.text}" if line.text else ""]
-    return ", ".join(way for way in ways if way) or _link(line.url)
-
-
-def _link(url: str) -> str:
-    return f"[{url.split('://', 1)[-1].rstrip('/')}]({url})"

@@ -1,0 +1,37 @@
+"""Telephone numbers as `hotlines.yaml` writes them."""
+
+import re
+from typing import Annotated
+
+from pydantic import AfterValidator
+
+from heard.prompts.fields import NonEmpty, validated
+
+_NUMBER = re.compile(r"[+\d(][\d ()-]*")
+_WORD_TO_NUMBER = re.compile(r"(\S+) to ([+\d][\d ()-]*)")
+
+
+def numbers_in(written: str) -> list[str]:
+    """Return the numbers of "A" or "A or B", as they are written; [] for what is no number."""
+    parts = [part.strip() for part in written.split(" or ")]
+    return parts if all(_NUMBER.fullmatch(part) for part in parts) else []
+
+
+def word_and_number(written: str) -> tuple[str, str] | None:
+    """Return ("MHA", "741741") of "MHA to 741741", and ("", number) of a number alone; None for anything else."""
+    if found := _WORD_TO_NUMBER.fullmatch(written):
+        return found[1], found[2]
+    return ("", written) if _NUMBER.fullmatch(written) else None
+
+
+def dialled(number: str) -> str:
+    """Return a number as a link takes it: its digits, with the plus sign before them."""
+    return re.sub(r"[^\d+]", "", number)
+
+
+def _numbers(written: str) -> str:
+    return validated(written, [] if numbers_in(written) else ['must be a number such as "116 123", or "A or B"'])
+
+
+Numbers = Annotated[NonEmpty, AfterValidator(_numbers)]
+"""One number or several."""
