@@ -18,6 +18,7 @@ from heard.chat_app.commands import (
     evaluate_voice,
     export,
     guard,
+    hotlines,
     models,
     perturb,
     prompts,
@@ -76,6 +77,7 @@ for commands in (
     app.add_typer(commands.app)
 for name, group in (
     ("prompts", prompts.app),
+    ("hotlines", hotlines.app),
     ("models", models.app),
     ("study", study.app),
     ("evaluate-voice", evaluate_voice.app),

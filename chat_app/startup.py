@@ -19,6 +19,8 @@ from heard.chat_app.models.local_chat import Engine
 from heard.chat_app.models.machine import cores, free_memory
 from heard.chat_app.models.records import ModelSpec
 from heard.chat_app.page.prompt_watch import record_arm_prompts
+from heard.chat_app.safety import crisis_check, handoff
+from heard.chat_app.safety.hotlines import hotlines
 from heard.chat_app.safety.reply_guard import ReplyGuard
 from heard.chat_app.studies.live_study import configured_study
 from heard.chat_app.studies.study_file import StudyFile
@@ -70,6 +72,14 @@ def _with_context(specs: dict[str, ModelSpec], weights: Weights, context_tokens:
     }
 
 
+def _read_safety_files() -> None:
+    """Read what the check and the hand-off need, so that a fault refuses the start: nothing is served unguarded."""
+    crisis_check.checker()
+    handoff.texts()
+    handoff.dangers()
+    hotlines()
+
+
 def _checked_defaults(settings: Settings, models: dict[str, object], library: PromptLibrary) -> None:
     if settings.default_model not in models:
         raise SettingsError(
@@ -117,11 +127,12 @@ async def open_services(
 
     `settings.default_model` of the services is the embedded model's name where the settings name none.
 
-    Raises SettingsError, ModelsError, NotEnoughMemoryError, PromptFileError, StudyFileError, WeightsError, ScorerError
-    or StoreError, each with a plain sentence.
+    Raises SettingsError, ModelsError, NotEnoughMemoryError, PromptFileError, PatternError, StudyFileError, WeightsError,
+    ScorerError or StoreError, each with a plain sentence.
     """
 
     library = PromptLibrary.load(settings.prompts_dir, settings.persona_word)
+    _read_safety_files()
     weights = weights or check_weights(settings.cache_dir, settings.embedded)
     settings = _with_default_model(settings, weights)
     specs = load_models(settings.models_file, weights.model)

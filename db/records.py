@@ -68,6 +68,10 @@ class MessageRecord:
     text: str
     outcome: Outcome
     created_at: datetime
+    danger: str | None = None
+    """What the hand-off was about; None without one, and in rows of before there was more than one danger."""
+    language: str | None = None
+    """ISO 639-1 code that the hand-off was given in, as far as the check knew it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -61,7 +61,15 @@ def _draft_record(row: DraftRow) -> DraftRecord:
 
 def message_record(row: MessageRow) -> MessageRecord:
     """Return the record of a message's row."""
-    return MessageRecord(row.id, row.conversation_id, row.text, Outcome(row.outcome), row.created_at)
+    return MessageRecord(
+        row.id,
+        row.conversation_id,
+        row.text,
+        Outcome(row.outcome),
+        row.created_at,
+        danger=row.danger,
+        language=row.language,
+    )
 
 
 def consent_record(row: ConsentRow) -> ConsentRecord:

@@ -6,7 +6,7 @@ if the caller is cancelled.
 """
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from datetime import UTC, datetime
 from typing import Any
 
@@ -169,6 +169,8 @@ class Store:
                     text=message.text,
                     outcome=message.outcome.value,
                     created_at=message.created_at,
+                    danger=message.danger,
+                    language=message.language,
                 )
             )
             return await read_prompt_history(session, conversation.id) if last else PromptHistory([], None)
@@ -243,6 +245,29 @@ class Store:
     async def save_summary(self, summary: SummaryRecord) -> None:
         """Store a summary. Raises StoreGone, and writes nothing, if the conversation has been erased meanwhile."""
         await self._write(lambda session: save_summary(session, summary), attempts=CLOSE_ATTEMPTS)
+
+    async def first_handoff(
+        self, conversation_id: str, participant_id: str, dangers: Collection[str]
+    ) -> MessageRecord | None:
+        """Return a participant's first message of a conversation that was handed off for one of `dangers`, or None."""
+        query = (
+            select(MessageRow)
+            .join(ConversationRow, ConversationRow.id == MessageRow.conversation_id)
+            .where(
+                MessageRow.conversation_id == conversation_id,
+                ConversationRow.participant_id == participant_id,
+                MessageRow.outcome == Outcome.CRISIS.value,
+                MessageRow.danger.in_(dangers),
+            )
+            .order_by(MessageRow.position)
+            .limit(1)
+        )
+
+        async def work(session: AsyncSession) -> MessageRecord | None:
+            row = await session.scalar(query)
+            return message_record(row) if row else None
+
+        return await self._read(work)
 
     async def messages(self, conversation_id: str) -> list[MessageRecord]:
         """Return every message of a conversation in order, with its outcome."""

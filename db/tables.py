@@ -87,6 +87,8 @@ class MessageRow(Base):
     text: Mapped[str]
     outcome: Mapped[str]
     created_at: Mapped[datetime]
+    danger: Mapped[str | None]
+    language: Mapped[str | None]
 
 
 class ReplyRow(Base):

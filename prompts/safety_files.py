@@ -35,7 +35,9 @@ Patterns = tuple[NonEmpty, ...]
 
 
 def _known_dangers(names: tuple[str, ...]) -> tuple[str, ...]:
-    wrong = [f'has "{name}", which is no danger. {nearest_name(name, DANGERS)}' for name in names if name not in DANGERS]
+    wrong = [
+        f'has "{name}", which is no danger. {nearest_name(name, DANGERS)}' for name in names if name not in DANGERS
+    ]
     return validated(names, wrong)
 
 

@@ -86,7 +86,7 @@ HOMES = {
     "langsmith": {"chat_app/models/client.py"},
     "markdown_it": {"chat_app/studies/text_features.py", "chat_app/web/pages/markup.py", "scorer/markup.py"},
     "matplotlib": {"chat_app/comparing/radar.py"},
-    "markupsafe": {"chat_app/web/pages/markup.py", "chat_app/common/notice.py"},
+    "markupsafe": {"chat_app/web/pages/crisis_help.py", "chat_app/web/pages/markup.py", "chat_app/common/notice.py"},
     "numpy": {"chat_app/comparing/figures.py", "chat_app/results/", "scorer/"},
     "onnxruntime": {"scorer/encoder.py"},
     "platformdirs": {"chat_app/common/settings.py"},

@@ -53,6 +53,7 @@ def chat(
         looking = look_for_servers()
         weights = ensure_weights(settings.cache_dir, settings.embedded, also=named_models(settings))
         tell_servers(looking.result(), settings)
+        tell_old_numbers()
         asyncio.run(serve(settings, weights, listener))
 
 
@@ -87,6 +88,20 @@ def tell_servers(found: "list[LocalServer]", settings: "Settings") -> None:
                 "that adds it.",
                 err=True,
             )
+
+
+def tell_old_numbers() -> None:
+    """Say in a line on standard error how many crisis numbers are due to be checked again, if any are."""
+    from datetime import date
+
+    from heard.chat_app.safety.hotlines import stale_hotlines
+
+    if old := len(stale_hotlines(date.today())):
+        typer.echo(
+            f"{old} crisis number{'s' if old > 1 else ''} in the hand-off had the last check more than a year ago. "
+            "`heard hotlines check` lists them.",
+            err=True,
+        )
 
 
 def listen_on(host: str, port: int) -> socket.socket:

@@ -39,14 +39,14 @@ def check(folder: Folder = None) -> None:
 
     A running chat takes in edited files by itself, once they are all sound; until then it keeps the last good version.
     """
-    from heard.chat_app.safety.crisis_check import stale_hotlines
+    from heard.chat_app.safety.hotlines import stale_hotlines
     from heard.prompts.files import PromptFileError
     from heard.prompts.policy_files import emotion_words
-    from heard.prompts.safety_files import load_handoff, load_hotlines, load_lexicons
+    from heard.prompts.safety_files import load_dangers, load_handoff, load_hotlines, load_lexicons
 
     found: list[Any] = []
     faults: list[str] = []
-    for read in (lambda: _library(folder), load_lexicons, load_hotlines, load_handoff, emotion_words):
+    for read in (lambda: _library(folder), load_lexicons, load_hotlines, load_handoff, load_dangers, emotion_words):
         try:
             found.append(read())
         except PromptFileError as error:
@@ -70,6 +70,10 @@ def check(folder: Folder = None) -> None:
         shown = any(persona.examples and persona.examples_of == name for persona in library.personas.values())
         unused = "" if shown else "; no persona shows them"
         typer.echo(f"examples  {name:<24} {len(examples)} exchanges, {several} of several turns{unused}")
+    for language, text in found[3].items():
+        unread = "" if text.reviewed else "; machine-written, no speaker has read it yet"
+        others = sum(language in danger.texts for danger in found[4].values())
+        typer.echo(f"hand-off  {language:<24} {text.heading}; {others} of {len(found[4])} other dangers{unread}")
     counts = (
         f"{len(library.personas)} personas, {len(library.strategies)} strategies and {len(library.policies)} policies"
     )

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from heard.chat_app.models.records import ModelSpec, Waiting
+from heard.chat_app.safety.handoff import Handoff
 from heard.db.records import DraftRecord, ReplyRecord
 from heard.prompts.records import Persona, Strategy
 from heard.scorer.records import EmpathyScore
@@ -35,9 +36,9 @@ class TurnRequest:
 
 @dataclass(frozen=True, slots=True)
 class CrisisShown:
-    """The message had suicidal or self-harm meaning: `markdown` is the hand-off. Ends the turn."""
+    """The message speaks of a danger, or the conversation has ended with one: the hand-off. Ends the turn."""
 
-    markdown: str
+    handoff: Handoff
 
 
 @dataclass(frozen=True, slots=True)

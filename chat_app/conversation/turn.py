@@ -1,6 +1,7 @@
 """One chat turn, start to finish. Everything that a reply depends on is decided here; the page only shows the events.
 
-    check for a crisis -> store the message -> prompt -> stream -> score -> (rewrite if low) -> store the reply -> done
+    check for a crisis -> has the conversation ended? -> store the message -> prompt -> stream -> score
+    -> (rewrite if low) -> store the reply -> done
     (a question about the bot gets a fixed text in place of all from the prompt to the score;
     and in the background: summarise what will not fit the next prompt)
 
@@ -37,8 +38,9 @@ from heard.chat_app.conversation.rewriting import policy_in_force
 from heard.chat_app.conversation.services import Services
 from heard.chat_app.conversation.summaries import AnswerSource, may_need_summary, summarise
 from heard.chat_app.models.records import ModelFailure
-from heard.chat_app.safety import crisis_check
 from heard.chat_app.safety.assessment import assess
+from heard.chat_app.safety.handoff import ending_dangers, handoff
+from heard.chat_app.safety.verdict import Danger, Level, SafetyVerdict
 from heard.db.records import ConversationRecord, DraftStatus, MessageRecord, Outcome, PromptHistory, ReplyRecord
 from heard.db.store import StoreError
 from heard.prompts.history import Exchange
@@ -59,7 +61,8 @@ async def run_turn(
 ) -> AsyncGenerator[TurnEvent, None]:
     """Run the turn of one message and yield its events, in the order of `events.py`. Closing the generator is Stop.
 
-    A crisis is handed off here. Any other message is stored. A question about the bot gets its fixed text, which names
+    A crisis is handed off here, and so is every message after a hand-off that ended the conversation. Any other
+    message is stored. A question about the bot gets its fixed text, which names
     the model as `naming` says; what is left is passed to `answer` (default: `write_reply`). With a `refusal`, a plain
     sentence that says why (the conversation is busy, say), a message is stored and not answered.
 
@@ -67,12 +70,18 @@ async def run_turn(
     """
     request = replace(request, text=clean_unicode(request.text))
     verdict = await asyncio.to_thread(assess, request.text)
+    if not verdict.crisis:
+        ended = await _ended(request, services)
+        if isinstance(ended, Refused):
+            yield ended
+            return
+        verdict = ended or verdict
     if verdict.crisis:
         try:
             # The numbers come first: a locked database must not keep them from the person.
-            yield CrisisShown(crisis_check.handoff(request.country, verdict.language))
+            yield CrisisShown(handoff(request.country, verdict.language, verdict.danger))
         finally:
-            await _store_message(request, services, Outcome.CRISIS)
+            await _store_message(request, services, Outcome.CRISIS, verdict)
         return
     admitted = await _admit(request, services, refusal)
     if isinstance(admitted, Refused):
@@ -188,13 +197,39 @@ def _not_saved(fault: str, reply: ReplyRecord) -> NotSaved:
     return NotSaved(sentence, reply.kept.text, reply.drafts)
 
 
-async def _store_message(request: TurnRequest, services: Services, outcome: Outcome) -> PromptHistory | str:
-    """Store the message. Returns the history before it, or the sentence of the fault."""
+async def _ended(request: TurnRequest, services: Services) -> SafetyVerdict | Refused | None:
+    """Return the verdict of the hand-off that ended this conversation, or None while it goes on.
+
+    Where the database cannot say it, the event that says so: nothing is generated for a child because of a fault.
+    """
+    try:
+        first = await services.store.first_handoff(request.conversation_id, request.participant_id, ending_dangers())
+    except StoreError as error:
+        return Refused(f"{error} Your message was not sent to the model.")
+    if first is None or first.danger is None:
+        return None
+    return SafetyVerdict(Level.CRISIS, first.danger, first.language, Danger(first.danger), "conversation")
+
+
+async def _store_message(
+    request: TurnRequest, services: Services, outcome: Outcome, verdict: SafetyVerdict | None = None
+) -> PromptHistory | str:
+    """Store the message, and with it what it was handed off for. Returns the history before it, or the sentence of the
+    fault."""
     now = datetime.now(UTC)
+    danger, language = (verdict.danger.value, verdict.language) if verdict else (None, None)
     try:
         return await services.store.open_turn(
             ConversationRecord(request.conversation_id, request.participant_id, request.persona.id, now),
-            MessageRecord(request.message_id, request.conversation_id, request.text, outcome, now),
+            MessageRecord(
+                request.message_id,
+                request.conversation_id,
+                request.text,
+                outcome,
+                now,
+                danger=danger,
+                language=language,
+            ),
         )
     except StoreError as error:
         log.error("a message could not be stored: %s", type(error).__name__)

@@ -39,6 +39,7 @@ from heard.chat_app.page.reply_renderer import ReplyRenderer
 from heard.chat_app.page.runtime import current
 from heard.chat_app.page.tiny_note import note_under, with_tiny_note
 from heard.chat_app.safety import crisis_check
+from heard.chat_app.safety.hotlines import countries
 from heard.chat_app.studies.ballot_turn import run_ballot_turn
 from heard.chat_app.studies.ballot_view import entry_id
 from heard.chat_app.studies.live_study import neutral_persona
@@ -51,11 +52,6 @@ REOPEN_SECONDS = 0.05
 """Pause before a reopened page is drawn on: Chainlit sends the conversation right after `on_chat_resume` returns."""
 
 WIDGETS: dict[str, Callable[..., InputWidget]] = {"select": Select, "switch": Switch, "slider": Slider}
-
-NO_PERSONA = "There is no such persona here. Choose one from the menu at the top, or reload the page."
-NO_STRATEGY = "There is no such strategy here any more. Choose one in the settings, or reload the page."
-NOT_YOURS = "This conversation cannot be continued from here. Start a new chat."
-NO_EDIT = "A sent message cannot be changed. Send a new one instead."
 
 # Compiled now: the first visitor's first message would wait the best part of a second for it.
 crisis_check.checker()
@@ -160,7 +156,7 @@ def current_offer() -> Offer:
     """Return what the settings panel offers."""
     services, blind = current().services, current().live_study is not None
     improve = services.library.policies[services.settings.improve_policy]
-    return Offer(services.models.offered, services.library.strategies, dict(crisis_check.countries()), improve, blind)
+    return Offer(services.models.offered, services.library.strategies, dict(countries()), improve, blind)
 
 
 def visible_choices(session: WebsocketSession) -> dict[str, Any]:
@@ -172,7 +168,7 @@ def choices_of(session: WebsocketSession) -> Choices:
     """Return the present choices of a session."""
     if session not in _choices:
         cookies = {"cookie": str(session.environ.get("HTTP_COOKIE", ""))}
-        country = country_from_headers(cookies, dict(crisis_check.countries()))
+        country = country_from_headers(cookies, dict(countries()))
         page = current()
         _choices[session] = chat_settings.default_choices(
             page.services.settings, country, blind=page.live_study is not None
@@ -220,7 +216,7 @@ async def on_chat_start() -> None:
     """Set up a new page. Chainlit may call it twice for one session, so it is idempotent."""
     session = current_session()
     if persona_of(session) is None:
-        await send_notice(NO_PERSONA)
+        await send_notice(wording.NO_PERSONA)
     await show_panel(session)
 
 
@@ -263,7 +259,10 @@ async def on_chat_resume(thread: ThreadDict) -> None:
     )
     if page.live_study is None:
         steps = with_tiny_note(steps, thread["id"], replies, page.services.models.specs)
-    under = reopen.page_elements(thread["id"], replies, ballots, scores=choices_of(session).live_scores)
+    chosen = choices_of(session)
+    under = reopen.page_elements(
+        thread["id"], replies, ballots, scores=chosen.live_scores, messages=messages, country=chosen.country
+    )
     thread["elements"] = cast(Any, under)
 
     if turn is not None and turn.request.participant_id == participant_of(session):
@@ -294,13 +293,13 @@ async def on_message(message: cl.Message) -> None:
     why: str | None = None
     if persona is None:
         # Any persona will do for a refusal or a hand-off.
-        persona, why = next(iter(page.services.library.personas.values())), NO_PERSONA
+        persona, why = next(iter(page.services.library.personas.values())), wording.NO_PERSONA
     if belongs_to_other or not is_uuid(session.thread_id):
-        why = NOT_YOURS
+        why = wording.NOT_YOURS
     chosen, services = choices_of(session), page.services
     strategy = services.library.strategies.get(chosen.strategy)
     if strategy is None:
-        strategy, why = next(iter(services.library.strategies.values())), why or NO_STRATEGY
+        strategy, why = next(iter(services.library.strategies.values())), why or wording.NO_STRATEGY
     request = TurnRequest(
         participant_id=participant_of(session),
         conversation_id=session.thread_id,
@@ -336,10 +335,16 @@ async def on_message(message: cl.Message) -> None:
         )
 
 
+@guarded
 async def on_window_message(data: Any) -> None:
-    """Note the width class of the page that a ballot reports, for ballots that are skipped without a click."""
-    if isinstance(data, dict) and data.get("heard") == "width" and data.get("width") in WIDTHS:
-        _widths[current_session()] = data["width"]
+    """Note what the page reports: the width class of a ballot, for ballots that are skipped without a click, and the
+    country that a hand-off's picker chose, which is kept as if the panel had chosen it."""
+    match data:
+        case {"heard": "width", "width": str(width)} if width in WIDTHS:
+            _widths[current_session()] = width
+        case {"heard": "country", "country": str(country)} if country in dict(countries()):
+            await on_settings({"country": country})
+            await show_panel(current_session())
 
 
 async def on_stop(sid: str) -> None:
@@ -351,7 +356,7 @@ async def on_stop(sid: str) -> None:
 
 async def on_edit(sid: str, _: Any) -> None:
     """Refuse to edit a sent message."""
-    await cast(Any, sio).emit("toast", {"message": NO_EDIT, "type": "error"}, to=sid)
+    await cast(Any, sio).emit("toast", {"message": wording.NO_EDIT, "type": "error"}, to=sid)
 
 
 replace_callbacks(

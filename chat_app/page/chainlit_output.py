@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from heard.chat_app.page.reopen import ballot_element, card_element, hand_off_id
+from heard.chat_app.page.reopen import ballot_element, card_element, hand_off_id, handoff_element
 from heard.chat_app.page.wording import SAFETY_AUTHOR
 
 
@@ -49,6 +49,10 @@ class ChainlitOutput:
     async def show_ballot(self, props: Mapping[str, Any], under: str | None = None) -> None:
         """Show a ballot, which is not stored in the history: it is drawn again from our tables."""
         await self.emitter().send_element(ballot_element(self.session.thread_id, under or self.reply.id, props))
+
+    async def show_handoff(self, props: dict[str, Any]) -> None:
+        """Show the hand-off, which is not stored in the history: it is drawn again from our tables."""
+        await self.emitter().send_element(handoff_element(self.session.thread_id, self.message_id, props))
 
     async def finish(self, text: str, author: str | None, *, new: bool, error: bool) -> None:
         """Set the final text on the page and, if it `saves_history`, in the history."""

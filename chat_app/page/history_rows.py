@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping
 from typing import Any, cast
 
-from heard.chat_app.safety import crisis_check
+from heard.chat_app.safety.assessment import assess
 from heard.db.text import clean_value
 
 KEPT_METADATA = frozenset({"chat_profile"})
@@ -19,9 +19,10 @@ def title_of(text: str) -> str:
     """Return a thread's title for the sidebar: the message's first words, at most TITLE_LENGTH characters.
 
     A crisis is not shown there, where others may see it, and gets NEUTRAL_TITLE, as does an empty message.
+    Blocking: call it from a worker thread.
     """
     words = " ".join(str(clean_value(text)).split())
-    if not words or crisis_check.check(text).crisis:
+    if not words or assess(text).crisis:
         return NEUTRAL_TITLE
     if len(words) <= TITLE_LENGTH:
         return words

@@ -10,10 +10,12 @@ from datetime import UTC, datetime
 from typing import Any
 
 from heard.chat_app.conversation.running_turns import RunningTurn
-from heard.chat_app.page import draft_cards, score_card
+from heard.chat_app.page import draft_cards, handoff_card, score_card
 from heard.chat_app.page.reopen_ballots import BallotEntry
 from heard.chat_app.page.wording import AVATAR, INTERRUPTED, SAFETY_AUTHOR, SYSTEM_AUTHOR, reply_text, stored_text
 from heard.chat_app.safety import crisis_check
+from heard.chat_app.safety.handoff import Handoff, handoff
+from heard.chat_app.safety.handoff_pages import as_markdown
 from heard.chat_app.studies.ballot_view import ELEMENT as BALLOT_ELEMENT
 from heard.chat_app.studies.ballot_view import entry_id
 from heard.db.records import DraftStatus, MessageRecord, Outcome, ReplyRecord
@@ -46,6 +48,12 @@ def card_element(thread_id: str, reply_id: str, props: Mapping[str, Any]) -> dic
 def ballot_element(thread_id: str, entry: str, props: Mapping[str, Any]) -> dict[str, Any]:
     """Return a ballot as an element of the page, under its entry; the same id every time."""
     return _element(derived_id(entry, "ballot"), thread_id, entry, BALLOT_ELEMENT, props)
+
+
+def handoff_element(thread_id: str, message_id: str, props: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a hand-off as an element of the page, under its entry; the same id every time."""
+    entry = hand_off_id(message_id)
+    return _element(derived_id(entry, "hand-off"), thread_id, entry, handoff_card.ELEMENT, props)
 
 
 def _element(id_: str, thread_id: str, under: str, name: str, props: Mapping[str, Any]) -> dict[str, Any]:
@@ -141,9 +149,12 @@ def merge_replies(
     replies_by_id = {reply.id: reply for reply in replies.values()}
     interrupted = _interrupted(messages, running)
     crises = {message.id: message for message in messages if message.outcome is Outcome.CRISIS}
+    handed_off = {hand_off_id(message_id): message for message_id, message in crises.items()}
     merged: list[Step] = []
     for step, following in zip(kept, [*kept[1:], {}], strict=True):
         reply = replies_by_id.get(step["id"])
+        if step["id"] in handed_off:
+            step = step | {"output": as_markdown(handoff_of(handed_off[step["id"]], country))}
         merged.append(
             step
             if reply is None
@@ -187,12 +198,19 @@ def _interrupted(messages: Sequence[MessageRecord], running: str | None) -> set[
     return {message.id for message in messages if message.outcome in unfinished and message.id != running}
 
 
+def handoff_of(message: MessageRecord, country: str | None) -> Handoff:
+    """Return the hand-off of a message, with the numbers of the country that is chosen now."""
+    if message.danger is not None:
+        return handoff(country, message.language, message.danger)
+    return handoff(country, crisis_check.check(message.text).language)  # a row of before there were columns for it
+
+
 def _hand_off_step(message: MessageRecord, country: str | None) -> Step:
     step = reply_step(
         hand_off_id(message.id),
         message.conversation_id,
         author=SAFETY_AUTHOR,
-        text=crisis_check.handoff(country, crisis_check.check(message.text).language),
+        text=as_markdown(handoff_of(message, country)),
         created_at=timestamp(message.created_at),
     )
     return step | {"metadata": {"avatarName": SAFETY_AUTHOR}}
@@ -205,11 +223,23 @@ def _message_step(message: MessageRecord) -> Step:
 
 
 def page_elements(
-    thread_id: str, replies: Mapping[str, ReplyRecord], ballots: Mapping[str, BallotEntry], *, scores: bool
+    thread_id: str,
+    replies: Mapping[str, ReplyRecord],
+    ballots: Mapping[str, BallotEntry],
+    *,
+    scores: bool,
+    messages: Sequence[MessageRecord] = (),
+    country: str | None = None,
 ) -> list[dict[str, Any]]:
-    """Return the elements under the entries: ballots, and with `scores` the score cards of replies."""
+    """Return the elements under the entries: ballots, the hand-offs of `messages` with the numbers of `country`, and
+    with `scores` the score cards of replies."""
     entries = {entry_id(message_id): entry.props for message_id, entry in ballots.items()}
     built = [ballot_element(thread_id, under, props) for under, props in entries.items() if props is not None]
+    built += [
+        handoff_element(thread_id, message.id, handoff_card.handoff_props(handoff_of(message, country)))
+        for message in messages
+        if message.outcome is Outcome.CRISIS
+    ]
     if scores:
         plain = {key: reply for key, reply in replies.items() if key not in ballots}
         built += [card_element(thread_id, reply_id, props) for reply_id, props in score_cards(plain).items()]

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from heard.chat_app.common.markdown import safe_final_markdown, safe_markdown
 from heard.chat_app.conversation.events import BallotReady, CrisisShown, Failed, Finished, NotSaved, Refused
 from heard.chat_app.conversation.running_turns import Crashed, Stopped, TurnView
+from heard.chat_app.safety.handoff_pages import as_markdown
 from heard.db.records import DraftRecord, DraftStatus, ReplyRecord
 from heard.prompts.records import Persona
 
@@ -37,6 +38,10 @@ STOPPED_BALLOT = (
     "Write your next message to go on."
 )
 INTERRUPTED = "This message was not answered. Please send it again."
+NO_PERSONA = "There is no such persona here. Choose one from the menu at the top, or reload the page."
+NO_STRATEGY = "There is no such strategy here any more. Choose one in the settings, or reload the page."
+NOT_YOURS = "This conversation cannot be continued from here. Start a new chat."
+NO_EDIT = "A sent message cannot be changed. Send a new one instead."
 BUSY = (
     "A reply is still being written in this conversation, so this message was not answered. "
     "Wait until it ends or press Stop, then send your message again."
@@ -89,8 +94,8 @@ def reply_text(view: TurnView) -> str:
 
 def _final_text(view: TurnView) -> str:
     match view.end:
-        case CrisisShown(markdown):
-            return markdown
+        case CrisisShown(handoff):
+            return as_markdown(handoff)
         case Refused(sentence):
             return sentence
         case Failed(sentence, kept_text):

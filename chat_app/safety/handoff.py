@@ -1,7 +1,7 @@
 """The hand-off: what is shown in a reply's place when a message is a crisis. One record, which every page draws.
 
-`handoff_pages.py` draws it as Markdown and as HTML. It decides nothing about a message: danger and language come from the
-verdict, and the country is the one that the person chose, never one guessed from an address or a language.
+`handoff_pages.py` draws it as Markdown and as HTML. Nothing about a message is decided here: danger and language come
+from the verdict, and the country is the one that the person chose, never one guessed from an address or a language.
 """
 
 from dataclasses import dataclass
@@ -87,14 +87,14 @@ class Handoff:
     before: str
     """Line before the emergency numbers while no country is chosen; else ""."""
     services: tuple[Service, ...]
+    leave: str
+    """Label of the button that leaves the page fast; "" where there is none."""
     picker: Picker | None
     elsewhere: str
     directories: tuple[tuple[str, str], ...]
     """(name, address)."""
     sentences: tuple[str, ...]
     closing: str
-    leave: str
-    """Label of the button that leaves the page fast; "" where there is none."""
     all_countries: str
     checked: str
     """When the numbers were checked; "" without a country."""
@@ -112,17 +112,17 @@ def dangers() -> dict[str, DangerText]:
     return load_dangers()
 
 
-def ends_conversation(danger: str) -> bool:
-    """Return whether nothing is answered in a conversation after a hand-off about this danger."""
-    return danger in dangers() and dangers()[danger].ends
+def ending_dangers() -> frozenset[str]:
+    """Return the dangers after whose hand-off nothing is answered in that conversation any more."""
+    return frozenset(danger for danger, text in dangers().items() if text.ends)
 
 
 def handoff(country: str | None, language: str | None = None, danger: str = GENERAL) -> Handoff:
     """Return the hand-off.
 
-    `country`: the code that the person chose, or None; an unknown one counts as no choice. `language`: ISO 639-1 code of
-    the message; where it has no text, English. `danger`: one of `prompts.safety_files.DANGERS`; a language without words
-    for it gets its general text with that danger's numbers.
+    `country`: the code that the person chose, or None; an unknown one counts as no choice. `language`: ISO 639-1 code
+    of the message; where it has no text, English. `danger`: one of `prompts.safety_files.DANGERS`; a language without
+    words for it gets its general text with that danger's numbers.
     """
     chosen = country_with(country)
     text = _text(language, chosen)
@@ -137,12 +137,12 @@ def handoff(country: str | None, language: str | None = None, danger: str = GENE
         heading=words.heading if words else text.heading,
         before="" if chosen else text.common,
         services=_services(chosen, text, danger, kind) if chosen else (_common(text),),
+        leave=text.leave if kind and kind.leave else "",
         picker=None if chosen else Picker(text.country, text.guess, text.show, tuple(countries())),
         elsewhere=text.elsewhere,
         directories=tuple((one.name, one.url) for one in hotlines().directories),
         sentences=words.body if words else text.body,
         closing=closing,
-        leave=text.leave if kind and kind.leave else "",
         all_countries=text.all,
         checked=fill(text.checked, {"date": _oldest(chosen, danger)}) if chosen else "",
     )
@@ -175,9 +175,11 @@ def _common(text: HandoffText) -> Service:
 
 
 def _service(line: Line, text: HandoffText) -> Service:
+    by_name = fill(text.call, {"number": line.name})
     ways = [
-        _way(fill(text.call, {"number": number}), fill(text.call, {"number": line.name}), line, f"tel:{dialled(number)}")
-        for number in numbers_in(line.call)
+        # After the first, the number is enough: the buttons stand side by side.
+        _way(number if place else fill(text.call, {"number": number}), by_name, line, f"tel:{dialled(number)}")
+        for place, number in enumerate(numbers_in(line.call))
     ]
     written = word_and_number(line.text) if line.text else None
     if written:
@@ -192,7 +194,7 @@ def _service(line: Line, text: HandoffText) -> Service:
 
 
 def _way(label: str, by_name: str, line: Line, href: str) -> Way:
-    """A button whose spoken name begins with what it shows: "Call 988 Suicide & Crisis Lifeline", not its number twice."""
+    """A button. Its spoken name begins with what it shows: "Call 988 Suicide & Crisis Lifeline", no number twice."""
     return Way(label, by_name if by_name.startswith(label) else f"{label}, {line.name}", href)
 
 

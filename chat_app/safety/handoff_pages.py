@@ -26,9 +26,8 @@ def as_html(shown: Handoff, *, guess: str | None = None) -> str:
     is chosen.
     """
     named = dict(shown.picker.options).get(guess or "") if shown.picker else None
-    return templates().get_template(TEMPLATE).render(
-        shown=shown, guess=guess if named else None, guessed=named, neutral_page=NEUTRAL_PAGE
-    )
+    card = templates().get_template(TEMPLATE)
+    return card.render(shown=shown, guess=guess if named else None, guessed=named, neutral_page=NEUTRAL_PAGE)
 
 
 def _row(service: Service) -> str:

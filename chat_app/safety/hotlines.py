@@ -1,4 +1,4 @@
-"""The numbers of `prompts/safety/hotlines.yaml` as the program asks for them: by country, by danger, and by their age."""
+"""The numbers of `prompts/safety/hotlines.yaml` as the program asks for them: by country, by danger, by their age."""
 
 import datetime
 from collections import Counter

@@ -12,7 +12,7 @@ from fastapi import Depends, Request
 
 from heard.chat_app.common.identity import Identity, country_from_headers
 from heard.chat_app.conversation.services import Services
-from heard.chat_app.safety import crisis_check
+from heard.chat_app.safety.hotlines import countries
 from heard.chat_app.studies.survey import Surveys
 from heard.chat_app.web.health import Health
 from heard.chat_app.web.researcher import Researcher
@@ -63,7 +63,7 @@ async def participant_of(request: Request, site: SiteDep) -> str | None:
 
 async def country_of(request: Request) -> str | None:
     """The country that the person chose for crisis numbers, or None."""
-    return country_from_headers(request.headers, dict(crisis_check.countries()))
+    return country_from_headers(request.headers, dict(countries()))
 
 
 ParticipantDep = Annotated[str | None, Depends(participant_of)]

@@ -117,7 +117,7 @@ class OriginCheck:
     origin; elsewhere a program without a browser may leave it out.
     """
 
-    FORMS = ("/consent", "/you/erase", "/scorer", "/scorer/flag", "/results")
+    FORMS = ("/consent", "/you/erase", "/scorer", "/scorer/flag", "/results", "/help/country")
     FORMS_BELOW = "/survey/"
 
     def __init__(self, app: ASGIApp) -> None:

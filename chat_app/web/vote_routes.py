@@ -9,7 +9,8 @@ from fastapi import APIRouter, Depends
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from heard.chat_app.common.refusals import RefusedCall
-from heard.chat_app.safety import crisis_check
+from heard.chat_app.page.handoff_card import handoff_props
+from heard.chat_app.safety.handoff import handoff
 from heard.chat_app.studies.votes import BROKEN, LONGEST_REASON, cast_vote
 from heard.chat_app.web.dependencies import CountryDep, ParticipantDep, SiteDep
 from heard.chat_app.web.json_route import JsonRoute
@@ -101,9 +102,9 @@ router = APIRouter(route_class=VoteRoute)
 
 @router.post("/vote")
 async def vote(site: SiteDep, participant: Annotated[str, Depends(voter)], country: CountryDep, sent: Vote) -> Any:
-    """What `cast_vote` gives, and with `handoff` in Markdown where that has `crisis`: people first, so the page shows
-    this above everything that it is told of the vote."""
+    """What `cast_vote` gives, and with `handoff`, the props of that element, where that has `crisis`: people first, so the
+    page shows this above everything that it is told of the vote."""
     receipt = await cast_vote(site.services, sent.record(participant))
     if "crisis" in receipt:
-        receipt["handoff"] = crisis_check.handoff(country, receipt["crisis"])
+        receipt["handoff"] = handoff_props(handoff(country, receipt["crisis"]))
     return receipt

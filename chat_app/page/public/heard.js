@@ -1,9 +1,11 @@
 // What Chainlit's page has no setting for. A module, because it imports one.
 import * as ballot from "../../static/ballot.js";
+import * as handoff from "../../static/handoff.js";
 
 // 0. Chainlit compiles its elements in the browser and lets them import nothing but what it has built in, so the ballot's
 // element takes the script that it shares with the survey's page from here. One name, for Chainlit loads one script.
 window.heardBallot = ballot;
+window.heardHandoff = handoff;
 
 // 1. Until a visitor has chosen a theme, follow the system's.
 try {
@@ -84,12 +86,16 @@ function label(element, name) {
 const spoken = document.createElement("div");
 spoken.setAttribute("role", "status");
 spoken.className = "heard-unseen";
+const ELEMENT_TIME = 1500; // milliseconds in which an element has loaded
 let writing = false;
 function speak() {
   if (document.body && !spoken.isConnected) document.body.append(spoken);
   for (const handOff of document.querySelectorAll(HAND_OFF)) {
-    const words = handOff.querySelector(".message-content:not([role])");
-    if (words) words.setAttribute("role", "alert");
+    // Its element is an alert itself; where that could not be loaded, its text is one.
+    const words = handOff.querySelector(".message-content:not([data-heard])");
+    if (!words) continue;
+    words.dataset.heard = "yes";
+    setTimeout(() => { if (!words.querySelector(".hh")) words.setAttribute("role", "alert"); }, ELEMENT_TIME);
   }
   const now = document.getElementById("stop-button") !== null;
   if (writing && !now) setTimeout(speakLast, 300); // the card comes with the end

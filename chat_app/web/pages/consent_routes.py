@@ -10,7 +10,7 @@ from pydantic import BaseModel, Field
 
 from heard.chat_app.common.identity import COOKIE_SECONDS, COUNTRY_COOKIE, VISITOR_COOKIE, new_participant
 from heard.chat_app.common.notice import notice
-from heard.chat_app.safety import crisis_check
+from heard.chat_app.safety.hotlines import countries
 from heard.chat_app.studies.survey_links import safe_next_url
 from heard.chat_app.web.dependencies import CountryDep, ParticipantDep, Site, SiteDep
 from heard.chat_app.web.pages.crisis_help import phone_numbers
@@ -51,7 +51,7 @@ class Answers(BaseModel):
                 ("main", version != self.version, STALE),
                 ("adult", self.adult != "yes", ADULT),
                 ("research", self.research not in ("yes", "no"), RESEARCH),
-                ("country", bool(self.country) and self.country not in dict(crisis_check.countries()), COUNTRY),
+                ("country", bool(self.country) and self.country not in dict(countries()), COUNTRY),
             )
             if wrong
         ]
@@ -98,7 +98,7 @@ async def answer(
         return _question_page(site, stored, answers, answers.to, problems)
     else:
         response = await _agreed(site, participant, answers)
-    if answers.country in dict(crisis_check.countries()):
+    if answers.country in dict(countries()):
         response.set_cookie(COUNTRY_COOKIE, answers.country, COOKIE_SECONDS, httponly=True, samesite="lax")
     elif answers.chat == "yes":
         response.delete_cookie(COUNTRY_COOKIE)
@@ -140,7 +140,7 @@ def _question_page(
         notice=notice(persona_word).html,
         version=_version(site),
         persona_word=persona_word,
-        countries=crisis_check.countries(),
+        countries=countries(),
         stored=stored,
         changing=stored is not None,
         current=stored is not None and stored.version == _version(site),

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Form
+from fastapi import APIRouter, Depends, Form, Request
 from fastapi.responses import Response
 from pydantic import AfterValidator, BaseModel
 from starlette.concurrency import run_in_threadpool
@@ -19,7 +19,7 @@ from heard.chat_app.conversation.drafts import score_record
 from heard.chat_app.safety import crisis_check
 from heard.chat_app.safety.assessment import assess
 from heard.chat_app.web.dependencies import CountryDep, ParticipantDep, Site, SiteDep
-from heard.chat_app.web.pages.crisis_help import handoff
+from heard.chat_app.web.pages.crisis_help import handoff_card
 from heard.chat_app.web.pages.rendering import EarlyResponse, page
 from heard.chat_app.web.pages.score_view import LIMITS, ScoreView, view_of
 from heard.db.errors import StoreError
@@ -64,13 +64,14 @@ class Case(BaseModel):
         return found
 
 
-async def checked_case(case: Annotated[Case, Form()], country: CountryDep) -> Case:
+async def checked_case(request: Request, case: Annotated[Case, Form()], country: CountryDep) -> Case:
     """The form. Raises EarlyResponse with the crisis page if any field calls for it: first of all, whatever else is
     wrong with the form."""
     for text, reader in ((case.reply, crisis_check.check), (case.seeker, assess), (case.note, crisis_check.check)):
         verdict = await run_in_threadpool(reader, text)  # a form may be longer than any message
         if verdict.crisis:
-            raise EarlyResponse(page("handoff.html", here="/scorer", **handoff(verdict.language, country)))
+            shown = handoff_card(request, verdict.language, country, verdict.danger)
+            raise EarlyResponse(page("handoff.html", here="/scorer", scripted=True, **shown))
     return case
 
 

@@ -23,7 +23,7 @@ from heard.chat_app.studies.survey import (
 from heard.chat_app.studies.survey_links import DamagedLink, consent_url, entry_url, external_id, study_name
 from heard.chat_app.studies.votes import Marks
 from heard.chat_app.web.dependencies import CountryDep, ParticipantDep, Site, SiteDep
-from heard.chat_app.web.pages.crisis_help import handoff
+from heard.chat_app.web.pages.crisis_help import handoff_card
 from heard.chat_app.web.pages.markup import as_html
 from heard.chat_app.web.pages.rendering import EarlyResponse, page
 from heard.db.errors import StoreError
@@ -167,7 +167,9 @@ async def end(site: SiteDep, visit: VisitDep) -> Response:
 
 
 @router.post("/survey/{name}/end")
-async def close(site: SiteDep, visit: VisitDep, country: CountryDep, closing: Annotated[str, Form()] = "") -> Response:
+async def close(
+    request: Request, site: SiteDep, visit: VisitDep, country: CountryDep, closing: Annotated[str, Form()] = ""
+) -> Response:
     """Take the answer to the open question."""
     if visit.participation.next is not None or visit.participation.enrolment.completed_at is not None:
         return RedirectResponse(visit.onward, 303)
@@ -179,7 +181,7 @@ async def close(site: SiteDep, visit: VisitDep, country: CountryDep, closing: An
         except StoreError as error:
             problem = str(error)
     if read.crisis:  # people first, whatever became of the write: going on leads back to the question then
-        return _handoff_page(read.crisis, country, visit.path("end"), vote=False)
+        return _handoff_page(request, read.crisis, country, visit.path("end"), vote=False)
     if problem is None:
         return RedirectResponse(visit.path("end"), 303)
     kept = closing[: 2 * CLOSING_LIMIT]
@@ -229,9 +231,11 @@ async def who_wrote_what(site: SiteDep, own: BallotDep) -> Response:
 
 
 @router.get("/survey/{name}/{number:int}/help")
-async def help_after_vote(visit: VisitDep, country: CountryDep, number: int, language: str = "en") -> Response:
+async def help_after_vote(
+    request: Request, visit: VisitDep, country: CountryDep, number: int, language: str = "en"
+) -> Response:
     """The hand-off after a vote whose reason reads like a crisis."""
-    return _handoff_page(language, country, visit.path(number, "answers"), vote=True)
+    return _handoff_page(request, language, country, visit.path(number, "answers"), vote=True)
 
 
 def survey_page(name: str, status: int = 200, **values: Any) -> Response:
@@ -239,8 +243,8 @@ def survey_page(name: str, status: int = 200, **values: Any) -> Response:
     return page(name, status, scripted=True, in_survey=True, **values)
 
 
-def _handoff_page(language: str, country: str | None, onward: str, *, vote: bool) -> Response:
-    return survey_page("survey_handoff.html", onward=onward, vote=vote, **handoff(language, country))
+def _handoff_page(request: Request, language: str, country: str | None, onward: str, *, vote: bool) -> Response:
+    return survey_page("survey_handoff.html", onward=onward, vote=vote, **handoff_card(request, language, country))
 
 
 def _redirect(address: str) -> EarlyResponse:

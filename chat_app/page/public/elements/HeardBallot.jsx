@@ -37,12 +37,13 @@ function Revealed({ row }) {
 }
 
 // What somebody has written as their reason reads like a crisis: people and numbers come before anything else.
-function HandOff({ markdown }) {
+function HandOff({ html, language, danger }) {
   const place = useRef(null);
+  const shown = window.heardHandoff?.current(language, danger) ?? html;
   useEffect(() => { place.current?.scrollIntoView({ block: "start" }); }, []);
   return (
     <div ref={place} className="hb-handoff" role="alert">
-      <Markdown allowHtml={false} latex={false}>{markdown}</Markdown>
+      <div className="hh-box" dangerouslySetInnerHTML={{ __html: shown }} />
       <p>What you wrote as your reason was not stored; your vote is, without it.</p>
     </div>
   );
@@ -59,7 +60,7 @@ function Over({ answers, stands, told, onChange }) {
   ].filter(Boolean).join(", ");
   return (
     <div className="hb-over">
-      {handoff ? <HandOff markdown={handoff} /> : null}
+      {handoff ? <HandOff {...handoff} /> : null}
       {first.map((answer) => (
         <section key={answer.letter} className="hb-answer" data-stands="true" aria-label={`Answer ${answer.letter}`}>
           <p className="hb-head">
