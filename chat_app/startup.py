@@ -20,7 +20,7 @@ from heard.chat_app.models.machine import cores, free_memory
 from heard.chat_app.models.records import ModelSpec
 from heard.chat_app.page.prompt_watch import record_arm_prompts
 from heard.chat_app.safety import crisis_check, handoff
-from heard.chat_app.safety.hotlines import hotlines
+from heard.chat_app.safety.crisis_numbers import hotlines
 from heard.chat_app.safety.reply_guard import ReplyGuard
 from heard.chat_app.studies.live_study import configured_study
 from heard.chat_app.studies.study_file import StudyFile
@@ -127,8 +127,8 @@ async def open_services(
 
     `settings.default_model` of the services is the embedded model's name where the settings name none.
 
-    Raises SettingsError, ModelsError, NotEnoughMemoryError, PromptFileError, PatternError, StudyFileError, WeightsError,
-    ScorerError or StoreError, each with a plain sentence.
+    Raises SettingsError, ModelsError, NotEnoughMemoryError, PromptFileError, PatternError, StudyFileError,
+    WeightsError, ScorerError or StoreError, each with a plain sentence.
     """
 
     library = PromptLibrary.load(settings.prompts_dir, settings.persona_word)

@@ -1,7 +1,7 @@
 """When a line is open, as `hotlines.yaml` writes it: "always", "varies", or spans.
 
-Spans are such as "mon-fri 9:00-17:00, sat 10:00-14:00"; one without days is every day. The hand-off says it in the words
-of its language (`HoursWords`).
+Spans are such as "mon-fri 9:00-17:00, sat 10:00-14:00"; one without days is every day. The hand-off says it in the
+words of its language (`HoursWords`).
 """
 
 import re

@@ -4,8 +4,8 @@
         turn = await page.send("My cat is ill.")
         turn.text, turn.card, turn.first_token_seconds
 
-`SocketPage` keeps what a browser would show: `steps` (entries by id), `cards` (props by the entry they stand under),
-`loading` (the Stop button is shown and the input is locked) and `toasts`.
+`SocketPage` keeps what a browser would show: `steps` (entries by id), `cards` and `handoffs` (props by the entry they
+stand under), `loading` (the Stop button is shown and the input is locked) and `toasts`.
 """
 
 import asyncio
@@ -27,6 +27,7 @@ EVENTS = (
     "element", "chat_settings", "resume_thread", "resume_thread_error", "first_interaction", "window_message", "toast",
 )  # fmt: skip
 ASSISTANT = "assistant_message"
+HAND_OFF = "HandOff"
 
 
 @dataclass(frozen=True)
@@ -158,6 +159,7 @@ class SocketPage:
         self.events: list[Event] = []
         self.steps: dict[str, dict[str, Any]] = {}
         self.cards: dict[str, dict[str, Any]] = {}
+        self.handoffs: dict[str, dict[str, Any]] = {}
         self.settings: dict[str, Any] = {}
         self.toasts: list[str] = []
         self.loading = False
@@ -192,6 +194,8 @@ class SocketPage:
             case "stream_token" if data["id"] in self.steps:
                 step = self.steps[data["id"]]
                 step["output"] = data["token"] if data["isSequence"] else step["output"] + data["token"]
+            case "element" if data["name"] == HAND_OFF:
+                self.handoffs[data["forId"]] = data["props"]
             case "element" if not data["props"].get("pending"):  # a pending card shows nothing
                 self.cards[data["forId"]] = data["props"]
             case "chat_settings":
@@ -199,7 +203,9 @@ class SocketPage:
             case "resume_thread":
                 self.thread = data["id"]
                 self.steps = {step["id"]: dict(step) for step in data["steps"]}
-                self.cards = {element["forId"]: element["props"] for element in data.get("elements") or []}
+                elements = data.get("elements") or []
+                self.cards = {one["forId"]: one["props"] for one in elements if one["name"] != HAND_OFF}
+                self.handoffs = {one["forId"]: one["props"] for one in elements if one["name"] == HAND_OFF}
                 self.settings = data["metadata"].get("chat_settings", self.settings)
             case "first_interaction":
                 self.thread = data["thread_id"]
@@ -297,7 +303,8 @@ class SocketPage:
         await self.until(over, seconds)
         new = {e.data["id"] for e in turn.events if e.name in ("new_message", "stream_start")}
         turn.replies = [step for key, step in self.steps.items() if key in new and step["type"] == ASSISTANT]
-        cards = [event.data["props"] for event in turn.events if event.name == "element"]
+        elements = [event.data for event in turn.events if event.name == "element"]
+        cards = [element["props"] for element in elements if element["name"] != HAND_OFF]
         turn.cards = [props for props in cards if not props.get("pending")]
         return turn
 

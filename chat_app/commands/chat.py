@@ -94,7 +94,7 @@ def tell_old_numbers() -> None:
     """Say in a line on standard error how many crisis numbers are due to be checked again, if any are."""
     from datetime import date
 
-    from heard.chat_app.safety.hotlines import stale_hotlines
+    from heard.chat_app.safety.crisis_numbers import stale_hotlines
 
     if old := len(stale_hotlines(date.today())):
         typer.echo(

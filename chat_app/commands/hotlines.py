@@ -19,7 +19,7 @@ def check() -> None:
     Exit status 0 if there is none, 1 if there are some, 2 if the file cannot be read. To renew one, call it or look it
     up at its source, then set the new date in prompts/safety/hotlines.yaml.
     """
-    from heard.chat_app.safety.hotlines import entries, stale_hotlines
+    from heard.chat_app.safety.crisis_numbers import entries, stale_hotlines
 
     old = stale_hotlines(date.today())
     for sentence in old:
@@ -36,7 +36,7 @@ def list_(
     ] = None,
 ) -> None:
     """List the numbers: country, what it is for, how to reach it, when it was checked, and the page that names it."""
-    from heard.chat_app.safety.hotlines import country_with, hotlines
+    from heard.chat_app.safety.crisis_numbers import country_with, hotlines
     from heard.prompts.safety_files import Country
 
     def show(one: Country) -> None:

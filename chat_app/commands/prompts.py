@@ -39,7 +39,7 @@ def check(folder: Folder = None) -> None:
 
     A running chat takes in edited files by itself, once they are all sound; until then it keeps the last good version.
     """
-    from heard.chat_app.safety.hotlines import stale_hotlines
+    from heard.chat_app.safety.crisis_numbers import stale_hotlines
     from heard.prompts.files import PromptFileError
     from heard.prompts.policy_files import emotion_words
     from heard.prompts.safety_files import load_dangers, load_handoff, load_hotlines, load_lexicons

@@ -9,7 +9,8 @@ Import it at the top of the app: from then on that app's server hands out the ca
 so nothing is copied into its `public/` folder. Scores are shown and nothing else: neither stored nor logged here.
 
 It is no crisis service. An exchange that reads like a crisis gets a card without a score, and what such a message is
-answered with stays the app's own matter (`heard.chat_app.safety.crisis_check.check` and `handoff` can be used for it).
+answered with stays the app's own matter (`crisis_check.check`, `handoff.handoff` and `handoff_pages.as_markdown` of
+`heard.chat_app.safety` can be used for it).
 """
 
 import asyncio

@@ -38,8 +38,7 @@ from heard.chat_app.page.reopen_ballots import ballot_entries
 from heard.chat_app.page.reply_renderer import ReplyRenderer
 from heard.chat_app.page.runtime import current
 from heard.chat_app.page.tiny_note import note_under, with_tiny_note
-from heard.chat_app.safety import crisis_check
-from heard.chat_app.safety.hotlines import countries
+from heard.chat_app.safety.crisis_numbers import countries
 from heard.chat_app.studies.ballot_turn import run_ballot_turn
 from heard.chat_app.studies.ballot_view import entry_id
 from heard.chat_app.studies.live_study import neutral_persona
@@ -52,9 +51,6 @@ REOPEN_SECONDS = 0.05
 """Pause before a reopened page is drawn on: Chainlit sends the conversation right after `on_chat_resume` returns."""
 
 WIDGETS: dict[str, Callable[..., InputWidget]] = {"select": Select, "switch": Switch, "slider": Slider}
-
-# Compiled now: the first visitor's first message would wait the best part of a second for it.
-crisis_check.checker()
 
 mute_profiles_warning()
 

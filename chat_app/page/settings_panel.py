@@ -50,7 +50,7 @@ def _threshold(values: Mapping[str, Any]) -> Field:
 
 def _country(values: Mapping[str, Any], offer: Offer) -> Field:
     countries = {NO_COUNTRY: "All countries", **offer.countries}
-    help_text = "Never guessed: without a choice, all numbers are shown."
+    help_text = "Never decided by a guess: without a choice, a hand-off asks."
     return _select("country", "Country for crisis numbers", countries, values, help_text)
 
 

@@ -7,7 +7,7 @@ from the verdict, and the country is the one that the person chose, never one gu
 from dataclasses import dataclass
 from functools import cache
 
-from heard.chat_app.safety.hotlines import (
+from heard.chat_app.safety.crisis_numbers import (
     common_emergency_numbers,
     countries,
     country_with,

@@ -19,15 +19,18 @@ def as_markdown(shown: Handoff) -> str:
     return "\n\n".join([*parts, shown.closing]) + "\n"
 
 
-def as_html(shown: Handoff, *, guess: str | None = None) -> str:
+def as_html(shown: Handoff, *, guess: str | None = None, own_page: bool = False) -> str:
     """Return a hand-off as HTML: one `section`, everything in it escaped.
 
     `guess` is the code of the country that the browser's language names; it is offered as a guess, and only while none
-    is chosen.
+    is chosen. On a page of its own the heading is the page's, and the closing
+    sentence, which speaks of the chat, is left out.
     """
     named = dict(shown.picker.options).get(guess or "") if shown.picker else None
     card = templates().get_template(TEMPLATE)
-    return card.render(shown=shown, guess=guess if named else None, guessed=named, neutral_page=NEUTRAL_PAGE)
+    return card.render(
+        shown=shown, guess=guess if named else None, guessed=named, neutral_page=NEUTRAL_PAGE, own_page=own_page
+    )
 
 
 def _row(service: Service) -> str:

@@ -12,7 +12,7 @@ from fastapi import Depends, Request
 
 from heard.chat_app.common.identity import Identity, country_from_headers
 from heard.chat_app.conversation.services import Services
-from heard.chat_app.safety.hotlines import countries
+from heard.chat_app.safety.crisis_numbers import countries
 from heard.chat_app.studies.survey import Surveys
 from heard.chat_app.web.health import Health
 from heard.chat_app.web.researcher import Researcher

@@ -102,8 +102,8 @@ router = APIRouter(route_class=VoteRoute)
 
 @router.post("/vote")
 async def vote(site: SiteDep, participant: Annotated[str, Depends(voter)], country: CountryDep, sent: Vote) -> Any:
-    """What `cast_vote` gives, and with `handoff`, the props of that element, where that has `crisis`: people first, so the
-    page shows this above everything that it is told of the vote."""
+    """What `cast_vote` gives, and with `handoff`, the props of that element, where that has `crisis`: people first, so
+    the page shows this above everything that it is told of the vote."""
     receipt = await cast_vote(site.services, sent.record(participant))
     if "crisis" in receipt:
         receipt["handoff"] = handoff_props(handoff(country, receipt["crisis"]))

@@ -92,8 +92,7 @@ async def test_a_crisis_in_the_last_answer_gets_people_and_is_not_stored(
     await finish(web, studies)
     response = await close(web, f"It was fine. {text}")
     assert response.status_code == 200
-    assert "You matter" in response.text
-    assert f'<div lang="{language}">' in response.text
+    assert f'<section class="hh" lang="{language}"' in response.text
     assert 'href="tel:08001110111"' in response.text
     assert "What you wrote is not stored" in words(response)
     assert text not in response.text

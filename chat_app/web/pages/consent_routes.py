@@ -10,7 +10,7 @@ from pydantic import BaseModel, Field
 
 from heard.chat_app.common.identity import COOKIE_SECONDS, COUNTRY_COOKIE, VISITOR_COOKIE, new_participant
 from heard.chat_app.common.notice import notice
-from heard.chat_app.safety.hotlines import countries
+from heard.chat_app.safety.crisis_numbers import countries
 from heard.chat_app.studies.survey_links import safe_next_url
 from heard.chat_app.web.dependencies import CountryDep, ParticipantDep, Site, SiteDep
 from heard.chat_app.web.pages.crisis_help import phone_numbers

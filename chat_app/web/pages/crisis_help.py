@@ -10,9 +10,9 @@ from pydantic import BaseModel
 
 from heard.chat_app.common.identity import COOKIE_SECONDS, COUNTRY_COOKIE
 from heard.chat_app.common.region import region_from_headers
+from heard.chat_app.safety.crisis_numbers import countries, hotlines
 from heard.chat_app.safety.handoff import handoff, texts
 from heard.chat_app.safety.handoff_pages import as_html
-from heard.chat_app.safety.hotlines import countries, hotlines
 from heard.chat_app.web.dependencies import CountryDep
 from heard.chat_app.web.pages.rendering import error_response, page, wants_page
 from heard.prompts.hours import hours_in_words
@@ -40,7 +40,7 @@ def handoff_card(request: Request, language: str | None, country: str | None, da
     """What the template `handoff.html` needs: the hand-off, with the region that the browser asks for as a guess."""
     shown = handoff(country, language, danger)
     guess = region_from_headers(request.headers, dict(countries()))
-    return {"heading": shown.heading, "card": Markup(as_html(shown, guess=guess))}
+    return {"heading": shown.heading, "card": Markup(as_html(shown, guess=guess, own_page=True))}
 
 
 @router.get("/help")

@@ -29,7 +29,8 @@ from heard.chat_app.page.chat_settings import ChoiceError, Choices, Offer, resto
 from heard.chat_app.page.reopen import merge_replies, score_cards
 from heard.chat_app.page.reply_renderer import ReplyRenderer
 from heard.chat_app.page.settings_panel import fields
-from heard.chat_app.safety import crisis_check
+from heard.chat_app.safety.handoff import handoff
+from heard.chat_app.safety.handoff_pages import as_markdown
 from heard.db.records import DraftRecord, DraftStatus, MessageRecord, Outcome, ReplyRecord, ScoreRecord
 from heard.prompts.library import PromptLibrary
 from heard.prompts.records import Strategy
@@ -114,7 +115,7 @@ def test_a_rewrite_is_announced_above_its_growing_text() -> None:
 @pytest.mark.parametrize(
     ("end", "shown"),
     [
-        (CrisisShown("### Call\n\n- 123"), "### Call\n\n- 123"),
+        (CrisisShown(handoff("GB")), as_markdown(handoff("GB"))),
         (Refused("Too long."), "Too long."),
         (Failed("The server is silent.", ""), "The server is silent."),
         (Failed("It stopped.", "half a"), "half a\n\n> This reply broke off. It stopped."),
@@ -244,6 +245,9 @@ class Recorder:
             ("show_card", "pending") if props.get("pending") else ("show_card", props["note"], props["improved"])
         )
 
+    async def show_handoff(self, props: dict[str, Any]) -> None:
+        self.told.append(("show_handoff", props["language"], props["danger"]))
+
     async def finish(self, text: str, author: str | None, *, new: bool, error: bool) -> None:
         self.told.append(("finish", text, author, new, error))
 
@@ -287,10 +291,13 @@ async def test_without_live_scores_there_is_no_card() -> None:
 
 
 @pytest.mark.parametrize(
-    ("end", "author"), [(CrisisShown("call"), "heard safety"), (Refused("no"), "heard"), (Failed("down", ""), None)]
+    ("end", "author"),
+    [(CrisisShown(handoff("GB", "de")), "heard safety"), (Refused("no"), "heard"), (Failed("down", ""), None)],
 )
 async def test_an_end_without_a_draft_is_not_the_persona_s(end: TurnEvent, author: str | None) -> None:
-    assert await drawn(end) == [("finish", wording.reply_text(view(end)), author, True, isinstance(end, Failed))]
+    last = ("finish", wording.reply_text(view(end)), author, True, isinstance(end, Failed))
+    card = [("show_handoff", "de", "suicide")] if isinstance(end, CrisisShown) else []
+    assert await drawn(end) == [last, *card]  # the words first, whatever becomes of the card
 
 
 async def test_a_rewrite_replaces_the_text_in_place() -> None:
@@ -382,7 +389,7 @@ def test_a_hand_off_that_the_page_s_history_lost_comes_back_once() -> None:
     crisis = [message(Outcome.CRISIS)]
     shown = merge_replies([step(MESSAGE_ID), step("later")], "t", {}, {}, messages=crisis, country="GB")
     assert [s["id"] for s in shown] == [MESSAGE_ID, shown[1]["id"], "later"]
-    assert shown[1]["output"].startswith(crisis_check.handoff("GB", None)[:40])
+    assert shown[1]["output"].startswith(as_markdown(handoff("GB"))[:40])
     assert [s["id"] for s in merge_replies(shown, "t", {}, {}, messages=crisis)] == [s["id"] for s in shown]
 
 

@@ -136,7 +136,8 @@ async def test_a_crisis_in_the_reason_gets_numbers_and_is_not_stored(web: Web, b
     web.client.cookies.set(COUNTRY_COOKIE, "DE")
     told = (await post(web, call(ballot, reason="Quiero morir, no puedo mas. Voy a matarme."))).json()
     assert (told["status"], told["crisis"]) == ("stored", "es")
-    assert "0800 111 0 111" in told["handoff"]
+    assert 'href="tel:08001110111"' in told["handoff"]["html"]
+    assert told["handoff"]["language"] == "es"
     assert votes(web, "choice, reason") == [("ranked", None)]
     assert "handoff" not in (await post(web, call(ballot))).json()
 

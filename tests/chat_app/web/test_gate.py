@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from heard.chat_app.common.identity import VISITOR_COOKIE, new_participant
-from heard.chat_app.safety import crisis_check
+from heard.chat_app.safety.crisis_numbers import countries
 from heard.chat_app.web.consent_gate import BLOCKED_PATHS
 from heard.db.records import (
     ConsentRecord,
@@ -142,7 +142,7 @@ async def test_every_answer_has_the_headers(web: Web) -> None:
 async def test_cookies_are_secure_where_the_setting_says_so(tmp_path: Path, store: Store) -> None:
     web = built(tmp_path, store, secure_cookies=True)
     async with web.client:
-        response = await web.answer(country=crisis_check.countries()[0][0])
+        response = await web.answer(country=countries()[0][0])
     cookies = response.headers.get_list("set-cookie")
     assert len(cookies) == 2
     assert all("; secure" in cookie.lower() for cookie in cookies)

@@ -14,7 +14,7 @@ import pytest
 
 from heard.chat_app.common.identity import COUNTRY_COOKIE, VISITOR_COOKIE, new_participant
 from heard.chat_app.common.notice import notice
-from heard.chat_app.safety import crisis_check
+from heard.chat_app.safety.crisis_numbers import countries
 from heard.db.store import Store
 from heard.prompts.safety_files import load_hotlines
 from tests.journeys.web import BROWSER, HERE, Web, built, one_turn
@@ -127,7 +127,7 @@ async def test_a_new_wording_asks_again(tmp_path: Path, web: Web) -> None:
 
 
 async def test_the_country_is_kept_in_a_cookie_and_can_be_taken_back(web: Web) -> None:
-    code, name = crisis_check.countries()[0]
+    code, name = countries()[0]
     await web.answer(country=code)
     assert web.client.cookies[COUNTRY_COOKIE] == code
     assert f'value="{code}" selected' in (await web.client.get("/help")).text
@@ -146,7 +146,7 @@ def first_number() -> str:
 
 async def test_help_lists_every_country_until_one_is_chosen(web: Web) -> None:
     page = (await web.client.get("/help")).text
-    for _, name in crisis_check.countries():
+    for _, name in countries():
         assert name.replace("&", "&amp;") in page
     assert first_number() in page
 
@@ -165,6 +165,46 @@ async def test_a_chosen_country_is_shown_alone_with_numbers_to_tap(web: Web) -> 
     assert 'href="tel:112"' in page
     assert page.count("In danger now: <a") == 1
     assert re.search(r"Checked on \d{4}-\d\d-\d\d", page)
+
+
+@pytest.mark.parametrize("language", ["de", "xx", "", "'><script>"])
+async def test_the_picker_keeps_the_country_and_answers_with_its_numbers(web: Web, language: str) -> None:
+    form = {"country": "DE", "language": language, "danger": "suicide"}
+    answer = await web.client.post("/help/country", data=form, headers=HERE)
+    html = answer.json()["html"]
+    assert 'href="tel:08001110111"' in html
+    assert ("anrufen" in html) == (language == "de")
+    assert "<script" not in html
+    assert web.client.cookies[COUNTRY_COOKIE] == "DE"
+    assert 'value="DE" selected' in (await web.client.get("/help")).text
+
+
+async def test_the_picker_without_a_script_leads_to_the_page_with_the_numbers(web: Web) -> None:
+    headers = {**HERE, **BROWSER}
+    answer = await web.client.post("/help/country", data={"country": "GB", "danger": "poisoning"}, headers=headers)
+    assert (answer.status_code, answer.headers["location"]) == (303, "/help?country=GB")
+    assert web.client.cookies[COUNTRY_COOKIE] == "GB"
+
+
+@pytest.mark.parametrize("form", [{"country": "XX"}, {"country": "gb"}, {"country": ""}, {}, {"danger": "minor"}])
+async def test_a_made_up_country_is_not_kept(web: Web, form: dict[str, str]) -> None:
+    answer = await web.client.post("/help/country", data=form, headers=HERE)
+    assert answer.status_code == 422
+    assert "no numbers for that country" in answer.text
+    assert COUNTRY_COOKIE not in web.client.cookies
+
+
+async def test_a_made_up_danger_gets_the_general_hand_off(web: Web) -> None:
+    form = {"country": "GB", "danger": "nonsense"}
+    html = (await web.client.post("/help/country", data=form, headers=HERE)).json()["html"]
+    assert 'href="tel:116123"' in html
+
+
+async def test_another_site_cannot_choose_the_country(web: Web) -> None:
+    foreign = {"Origin": "https://elsewhere.example"}
+    answer = await web.client.post("/help/country", data={"country": "GB"}, headers=foreign)
+    assert answer.status_code == 403
+    assert COUNTRY_COOKIE not in web.client.cookies
 
 
 # --- your data ------------------------------------------------------------------------------------------------------

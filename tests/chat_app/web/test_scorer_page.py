@@ -193,10 +193,21 @@ async def test_the_hand_off_speaks_the_text_s_language(tmp_path: Path, store: St
     web = built(tmp_path, store, scorer=None)
     async with web.client:
         response = await post(web, reply="Ich will mich umbringen")
-        assert '<div lang="de">' in response.text
-        assert '<div lang="en">' in response.text
-        assert response.text.index('lang="de"') < response.text.index('<div lang="en">')
-        assert response.text.count("In danger now: <a") > 5
+        assert '<section class="hh" lang="de"' in response.text
+        assert "Sie sind wichtig" in response.text
+        assert "You matter" not in response.text  # one language alone
+        assert 'href="tel:112"' in response.text
+
+
+async def test_the_region_that_the_browser_asks_for_is_offered_as_a_guess(tmp_path: Path, store: Store) -> None:
+    web = built(tmp_path, store, scorer=None)
+    async with web.client:
+        web.client.headers["Accept-Language"] = "en-IE,en;q=0.9"
+        response = await post(web, reply=CRISIS)
+        assert "Ireland? (a guess from your browser)" in response.text
+        assert 'href="tel:116123"' not in response.text  # offered, and not taken for it
+        web.client.headers["Accept-Language"] = "tlh, en, xx-ZZ"
+        assert "a guess from your browser)</button>" not in (await post(web, reply=CRISIS)).text
 
 
 async def test_markup_in_any_field_stays_text(web: Web) -> None:
