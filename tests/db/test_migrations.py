@@ -59,3 +59,23 @@ async def test_a_draft_comes_back_with_its_steps(store: Store, make: Make, perso
     await store.open_turn(conversation, message)
     await store.close_turn(message.id, Outcome.ANSWERED, reply)
     assert await store.reply(reply.id) == reply
+
+
+async def test_messages_of_before_keep_their_words_and_have_no_danger(tmp_path: Path) -> None:
+    path = tmp_path / "old.db"
+    url = f"sqlite+aiosqlite:///{path}"
+    engine = create_engine(url)
+    await migrate(engine, "0007")
+    with sqlite3.connect(path) as connection:
+        for statement in (PERSON, TALK, MESSAGE.replace("'answered'", "'crisis'"), REPLY):
+            connection.execute(statement)
+    connection.close()
+    await upgrade(url)
+    (message,) = await Store(engine).messages("c")
+    assert (message.text, message.outcome, message.danger, message.language) == (
+        "A hard week.",
+        Outcome.CRISIS,
+        None,
+        None,
+    )
+    await engine.dispose()

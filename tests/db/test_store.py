@@ -52,6 +52,27 @@ async def test_a_turn_comes_back_as_it_was_written(store: Store, make: Make, per
     assert await store.history(conversation.id) == [PastTurn(message.text, "Second.")]
 
 
+async def test_the_first_hand_off_of_a_conversation_is_found_by_its_danger(
+    store: Store, make: Make, person: str
+) -> None:
+    conversation = make.conversation(person)
+    said = [
+        make.message(conversation, "A hard week.", outcome=Outcome.REFUSED),
+        make.message(conversation, "one", outcome=Outcome.CRISIS, danger="suicide", language="de"),
+        make.message(conversation, "two", outcome=Outcome.CRISIS, danger="minor", language="en"),
+        make.message(conversation, "three", outcome=Outcome.CRISIS, danger="minor", language=None),
+    ]
+    for message in said:
+        await store.open_turn(conversation, message)
+    assert await store.messages(conversation.id) == said
+    assert await store.first_handoff(conversation.id, person, {"minor"}) == said[2]
+    assert await store.first_handoff(conversation.id, person, {"minor", "suicide"}) == said[1]
+    assert await store.first_handoff(conversation.id, person, {"threat"}) is None
+    assert await store.first_handoff(conversation.id, person, set()) is None
+    assert await store.first_handoff(conversation.id, "somebody else", {"minor"}) is None
+    assert await store.first_handoff("another", person, {"minor"}) is None
+
+
 async def test_what_is_not_there_is_none(store: Store) -> None:
     assert await store.participant("nobody") is None
     assert await store.latest_consent("nobody") is None

@@ -385,14 +385,6 @@ def test_a_message_whose_turn_died_says_so(outcome: Outcome, noted: bool) -> Non
     assert [s["output"] for s in shown[1:]] == ["This message was not answered. Please send it again."] * noted
 
 
-def test_a_hand_off_that_the_page_s_history_lost_comes_back_once() -> None:
-    crisis = [message(Outcome.CRISIS)]
-    shown = merge_replies([step(MESSAGE_ID), step("later")], "t", {}, {}, messages=crisis, country="GB")
-    assert [s["id"] for s in shown] == [MESSAGE_ID, shown[1]["id"], "later"]
-    assert shown[1]["output"].startswith(as_markdown(handoff("GB"))[:40])
-    assert [s["id"] for s in merge_replies(shown, "t", {}, {}, messages=crisis)] == [s["id"] for s in shown]
-
-
 def test_a_message_that_is_being_answered_is_not_called_dead() -> None:
     shown = merge_replies([step(MESSAGE_ID)], "t", {}, {}, messages=[message(Outcome.PENDING)], running=MESSAGE_ID)
     assert len(shown) == 1
