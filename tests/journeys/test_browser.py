@@ -143,7 +143,7 @@ async def test_a_crisis_shows_numbers_at_once_and_no_card(shop: Served, browser:
     await say(page, "Ich will mich umbringen")
     alert = page.get_by_role("alert")
     await expect(alert).to_contain_text("0800 111 0 111")
-    await expect(alert.get_by_text("112", exact=True)).to_be_in_viewport()
+    await expect(alert.get_by_role("link", name="112 anrufen")).to_be_in_viewport()
     await expect(page.locator(".hc-card")).to_have_count(0)
     await page.wait_for_selector("#stop-button", state="detached")
     assert shop.model.requests == []

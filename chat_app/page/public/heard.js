@@ -68,6 +68,7 @@ const NAMES = {
   "#chat-submit": "Send",
   "#stop-button": "Stop",
   "#user-nav-button": "You: menu",
+  "button:has(> .lucide-arrow-down)": "Go to the end of the conversation",
   "#chat-settings [role=slider]": "Empathy under which a reply is written again",
 };
 function nameButtons() {
