@@ -17,6 +17,8 @@ from tests.servers import reply
 pytestmark = pytest.mark.skipif(not installed(), reason="no Chromium")
 OUTCOMES = "SELECT outcome, danger, language FROM message WHERE conversation_id = ? ORDER BY position"
 GERMAN = "Ich will mich umbringen"
+SLOW = 30_000
+"""Milliseconds that a page may take to open on a machine that does much else."""
 
 
 @pytest.fixture(scope="module")
@@ -43,7 +45,7 @@ async def told(page: Page, text: str) -> None:
     """Send a message, and wait for its hand-off."""
     known = await page.locator(".hh").count()
     await say(page, text)
-    await expect(page.locator(".hh")).to_have_count(known + 1)
+    await expect(page.locator(".hh")).to_have_count(known + 1, timeout=SLOW)
     await page.wait_for_selector("#stop-button", state="detached")
 
 
@@ -156,6 +158,7 @@ async def test_the_browser_s_region_is_a_guess_and_taking_it_is_remembered(shop:
         await expect(page.locator("#chat-settings")).to_contain_text("United Kingdom")
         await page.keyboard.press("Escape")
         await page.reload()
+        await page.wait_for_selector(".hh", timeout=SLOW)
         await expect(page.locator(".hh")).to_contain_text("116 123")
         await expect(page.locator(".hh-country")).to_have_count(0)
         await told(page, CRISIS)
@@ -208,6 +211,7 @@ async def test_after_another_danger_the_talk_goes_on_and_its_words_are_no_title(
         await shop.settled([("Conversation",)], "SELECT name FROM threads WHERE id = ?", thread)
         heading = await page.locator(".hh-heading").inner_text()
         await page.reload()
+        await page.wait_for_selector(".hh", timeout=SLOW)
         await expect(page.locator(".hh-heading")).to_have_text(heading)
 
 
@@ -219,7 +223,8 @@ async def test_for_a_child_the_conversation_ends(shop: Served) -> None:
         await expect(page.locator(".hh")).to_contain_text("This chat is for adults")
         await told(page, "ok. can we play a game")
         await page.reload()
-        await expect(page.locator(".hh")).to_have_count(2)
+        await page.wait_for_selector(".hh", timeout=SLOW)
+        await expect(page.locator(".hh")).to_have_count(2, timeout=SLOW)
         await told(page, "please?")
         thread = page.url.rsplit("/", 1)[-1]
         await shop.settled([("crisis", "minor", "en")] * 3, OUTCOMES, thread)

@@ -39,7 +39,7 @@ function Revealed({ row }) {
 // What somebody has written as their reason reads like a crisis: people and numbers come before anything else.
 function HandOff({ html, language, danger }) {
   const place = useRef(null);
-  const shown = window.heardHandoff?.current(language, danger) ?? html;
+  const [shown] = useState(() => window.heardHandoff?.current(language, danger) ?? html);
   useEffect(() => { place.current?.scrollIntoView({ block: "start" }); }, []);
   return (
     <div ref={place} className="hb-handoff" role="alert">
