@@ -123,7 +123,7 @@ def test_a_hand_off_without_english(tmp_path: Path) -> None:
         (("(a guess from your browser)", "{region}"), "guess uses {region}, which nobody fills"),
         (("  closing:", "  closng:"), "Did you mean closing?"),
         (("  reviewed: false", "  reviewed: soon"), "reviewed must be true or false"),
-        (("  heading:", "  direction: left\n  heading:"), "direction must be ltr or rtl"),
+        (("  heading: You", "  direction: left\n  heading: You"), "direction must be ltr or rtl"),
         ((", Sun]", "]"), "en.hours.days must be a list of 7 to 7, not 6"),
     ],
 )
