@@ -64,16 +64,18 @@ def is_own_script(word: str) -> bool:
 def without_clitics(word: str) -> Iterator[str]:
     """`word` without the "and", "so", "that" or emphasis that its script writes together with it, the shortest cut first.
 
-    Words of three letters or less keep theirs.
+    Words of two letters keep theirs; of three, all but the "and".
     """
     first = word[:1]
+    if len(word) < 3:
+        return
+    if first in "\u0648\u0641\u05d5":  # Arabic wa, fa; Hebrew ve
+        yield word[1:]
     if len(word) < 4:
         return
-    if first in "\u0648\u0641":  # Arabic wa, fa
-        yield word[1:]
-    elif first in "\u05d5\u05e9\u05d4\u05db":  # Hebrew ve, she, ha, kshe
-        for clitic in ("\u05d5", "\u05e9", "\u05d4", "\u05db\u05e9", "\u05d5\u05e9", "\u05d5\u05d4", "\u05e9\u05d4"):
-            if word.startswith(clitic) and len(word) > len(clitic) + 1:
+    if first in "\u05d5\u05e9\u05d4\u05db":  # Hebrew she, ha, kshe, and two of them
+        for clitic in ("\u05e9", "\u05d4", "\u05db\u05e9", "\u05d5\u05e9", "\u05d5\u05d4", "\u05e9\u05d4"):
+            if word.startswith(clitic) and len(word) > len(clitic) + 2:
                 yield word[len(clitic) :]
     elif word[-1] in "\u0987\u0993":  # Bengali -i "just", -o "too"
         yield word[:-1]
