@@ -62,7 +62,7 @@ def is_own_script(word: str) -> bool:
 
 
 def without_clitics(word: str) -> Iterator[str]:
-    """`word` without the "and", "so", "that" or emphasis that its script writes together with it, the shortest cut first.
+    """`word` without the "and", "so", "that" or emphasis that its script writes together with it.
 
     Words of two letters keep theirs; of three, all but the "and".
     """
