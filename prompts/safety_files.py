@@ -62,6 +62,8 @@ class Lexicon:
     """Words one letter from a key that are no misspelling of it."""
     light: Patterns = ()
     """Words that may precede a match without changing it, when an exception begins right after them."""
+    writer: Patterns = ()
+    """Words of writers about themselves, over which no gap of an exception goes, in any language ("a film ... I")."""
     crisis: Annotated[Mapping[Category, Patterns], Field(min_length=1)]
     """Category -> patterns, each of them a crisis by itself."""
     safe: Mapping[str, Patterns] = field(default_factory=dict)

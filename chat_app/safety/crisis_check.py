@@ -38,7 +38,8 @@ class Checker:
         rewrites = {word: words for lexicon in lexicons for word, words in lexicon.rewrites.items()}
         tokenise = cache(lambda text: tuple(plain_tokens(text, rewrites)))
         self._statements = Matcher(tokenise)
-        self._exceptions = Matcher(tokenise, strict=True)
+        writers = (token for lexicon in lexicons for word in lexicon.writer for token in tokenise(word))
+        self._exceptions = Matcher(tokenise, strict=True, unskipped=writers)
         for lexicon in lexicons:
             for matcher in (self._statements, self._exceptions):
                 matcher.reader.define(lexicon.macros)
@@ -80,7 +81,7 @@ class Checker:
 
 @cache
 def checker() -> Checker:
-    """Return the checker over the lexicons that come with heard. It is built once, in a few tenths of a second."""
+    """Return the checker over the lexicons that come with heard. It is built once, in about a second."""
     return Checker(load_lexicons())
 
 

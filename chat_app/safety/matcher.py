@@ -43,9 +43,15 @@ class _State:
 class Matcher:
     """The patterns of one kind. `add` every pattern, then `compile`, then `find`."""
 
-    def __init__(self, tokenise: Callable[[str], Sequence[str]], *, strict: bool = False) -> None:
-        """`tokenise` turns a pattern's words into tokens as the text's are. With `strict`, gaps end at commas too."""
+    def __init__(
+        self, tokenise: Callable[[str], Sequence[str]], *, strict: bool = False, unskipped: Iterable[str] = ()
+    ) -> None:
+        """`tokenise` turns a pattern's words into tokens as the text's are. With `strict`, gaps end at commas too.
+
+        `unskipped`: tokens that no gap goes over.
+        """
         self._strict = strict
+        self._unskipped = frozenset(unskipped)
         self._stops = frozenset({BOUNDARY, SOFT_BOUNDARY})
         self.longest = 1
         self.reader = PatternReader(tokenise)
@@ -126,7 +132,8 @@ class Matcher:
                 known = classes.get(token)
                 if known is None:
                     # All words that are in no pattern count as one, so that the cache stays small.
-                    known = classes[token] = token if token in self._stops or self._symbols_of(token) else ""
+                    own = token in self._stops or token in self._unskipped or self._symbols_of(token)
+                    known = classes[token] = token if own else ""
                 token = known
             following = moves[current].get(token)
             if following is None:
@@ -155,7 +162,7 @@ class Matcher:
                 if state.edges:
                     for symbol in symbols:
                         targets.update(state.edges.get(symbol, ()))
-                if state.skip >= 0:
+                if state.skip >= 0 and token not in self._unskipped:
                     targets.add(state.skip)
             new = reached = {index for target in targets for index in self._epsilon_closures[target]}
         key = (frozenset(new), not self._labels.keys().isdisjoint(reached))
@@ -201,6 +208,7 @@ class Matcher:
                 alive.update(dict.fromkeys(self._sentence_start, sign * (position + 1)))
                 continue
             symbols = self._symbols_of(token)
+            skipped = token not in self._unskipped
             new = {target: sign * position for symbol in symbols for target in self._first_edges.get(symbol, ())}
             for index, start in alive.items():
                 state = states[index]
@@ -209,7 +217,7 @@ class Matcher:
                         for target in state.edges.get(symbol, ()):
                             if new.get(target, _NOWHERE) < start:
                                 new[target] = start
-                if state.skip >= 0 and new.get(state.skip, _NOWHERE) < start:
+                if skipped and state.skip >= 0 and new.get(state.skip, _NOWHERE) < start:
                     new[state.skip] = start
             alive = {}
             for index, start in new.items():

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from itertools import pairwise
 
+from heard.chat_app.safety.scripts import VOWEL_SIGNS, is_own_script, one_spelling, without_clitics
 from heard.scorer.disguises import (
     LEET,
     is_drawn_out,
@@ -38,7 +39,8 @@ _ENCLOSED = re.compile("[\U0001f100-\U0001f1ff]")
 _AFTER_END = re.compile(rf"(?<=[\u3002\u3001])|(?<=[!?,;:])(?=[{UNSPACED_SCRIPTS}])")
 _LINES = re.compile(r"\n[\s]*")
 _UNSPACED = re.compile(f"[{UNSPACED_SCRIPTS}]")
-_PIECE = re.compile(rf"[{UNSPACED_SCRIPTS}]|[^\W_{UNSPACED_SCRIPTS}]+(?:'[^\W_{UNSPACED_SCRIPTS}]+)*")
+_LETTER = rf"(?:[^\W_{UNSPACED_SCRIPTS}]|[{VOWEL_SIGNS}])"
+_PIECE = re.compile(rf"[{UNSPACED_SCRIPTS}]|{_LETTER}+(?:'{_LETTER}+)*")
 _SOFT_END = re.compile(r"(?:[,:\u3001\uff0c\u2026)]|\.\.|[-\u2013\u2014]+)[\"')\]*_]*$")
 _END = re.compile(r"(?<!\.)[.!?;\u3002\uff01\uff1f\uff1b][\"')\]*_]*$|^[!?;]+$")
 _CENSOR_SIGNS = "*#%&_\u2022\u00b7"
@@ -58,8 +60,8 @@ def plain_text(text: str) -> str:
         text = html.unescape(html.unescape(text))
     if "<" in text:
         text = _BLOCK.sub(" ", _TAG.sub("", text))
-    text = plain_letters(_ENCLOSED.sub(lambda match: sound(match[0]), text)).replace("`", "'")
-    return text if text.isascii() else _AFTER_END.sub(" ", text)
+    text = plain_letters(_ENCLOSED.sub(lambda match: sound(match[0]), text), VOWEL_SIGNS).replace("`", "'")
+    return text if text.isascii() else _AFTER_END.sub(" ", one_spelling(text))
 
 
 def plain_tokens(text: str, rewrites: Mapping[str, str]) -> list[str]:
@@ -160,6 +162,8 @@ class Normaliser:
             known = self._lookup(form)
             if known:
                 return known
+        if is_own_script(plain):
+            return self._shorten_stretched(plain) or (plain,)
         if not plain.isascii():
             # A sign that looks like no letter stands for some letter, as a star does.
             choices = map(_possible_letters, word)
@@ -176,7 +180,9 @@ class Normaliser:
         yield plain
         if "'" in plain:
             yield plain.replace("'", "")
-        if not plain.isascii():
+        if is_own_script(plain):
+            yield from without_clitics(plain)
+        elif not plain.isascii():
             looks = [_possible_letters(char) for char in word if char != "'"]
             yield from (form.casefold() for form in readings(looks, _MOST_READINGS))
             yield "".join(char if char.isascii() else sound(char) for char in word).casefold().replace("'", "")

@@ -26,7 +26,7 @@ def test_there_are_enough_cases_of_every_kind() -> None:
     assert len(CASES) >= 1000
     assert len({case.id for case in CASES}) == len(CASES)
     groups = {case.group for case in CASES}
-    for language in ("es", "fr", "de", "pt", "zh"):
+    for language in ("es", "fr", "de", "pt", "zh", "hi", "ar", "fa", "he", "bn"):
         assert {f"{language}.crisis", f"{language}.safe"} <= groups
 
 
@@ -74,7 +74,17 @@ def test_categories(text: str, category: str) -> None:
         ("ich habe Suizidgedanken", "de"),
         ("não quero mais viver", "pt"),
         ("我想自殺", "zh"),
+        ("मैं मरना चाहता हूँ", "hi"),
+        ("mujhe marna hai", "hi"),
+        ("jeena nahi chahti", "hi"),
+        ("أريد أن أموت", "ar"),
+        ("مش عايزة أعيش", "ar"),
+        ("می‌خوام بمیرم", "fa"),
+        ("אני רוצה למות", "he"),
+        ("আমি মরতে চাই", "bn"),
+        ("ami morte chai", "bn"),
         ("I keep thinking about suicide", "en"),
+        ("after my suicide attempt I moved house", "en"),
     ],
 )
 def test_language_of_the_statement(text: str, language: str) -> None:
@@ -99,6 +109,19 @@ def test_language_of_the_statement(text: str, language: str) -> None:
         "I want to die of embarrassment. No really, I want to die",
         "why haven't I killed myself yet",
         "I don't know why I can't kill myself",
+        "फिल्म देखने के बाद मैं आत्महत्या करना चाहता हूं",
+        "हंसते हंसते थक गया हूं अब मरना चाहता हूं",
+        "mai suicide nahi karunga par jeena nahi chahta",
+        "garmi se mar gaya aur ab sach me marna chahta hu",
+        "بعد ما شفت الفيلم صرت أفكر في الانتحار",
+        "انتحر صديقي وأنا أريد أن أموت",
+        "هموت من الضحك بس بجد عايز أموت",
+        "دوستم خودکشی کرد و منم می‌خوام بمیرم",
+        "به خودکشی فکر نمی‌کنم ولی نمی‌خوام زنده باشم",
+        "אחרי הסרט אני רוצה להתאבד",
+        "אני לא רוצה למות אני רוצה להרוג את עצמי",
+        "সিনেমা দেখে আমি আত্মহত্যা করতে চাই",
+        "খবর পড়ে আমারও মরে যেতে ইচ্ছা করছে",
     ],
 )
 def test_an_exception_never_hides_a_second_statement(text: str) -> None:
@@ -211,6 +234,11 @@ def test_a_statement_in_a_long_ordinary_text(place: str) -> None:
         "\u200b" * 100_000,
         "a\u0301" * 50_000,
         "我想" * 50_000,
+        "न्मु" * 30_000,
+        "لا أريد أن " * 8_000,
+        "می نمی " * 12_000,
+        "ושה" * 30_000,
+        "আমি না থাকলে " * 6_000,
         "1!" * 50_000,
         " ".join(f"w{n}x" for n in range(15_000)),
     ],
