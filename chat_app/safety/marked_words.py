@@ -14,14 +14,16 @@ class MarkedWords:
     def __init__(self, words: Mapping[str, str]) -> None:
         """`words`: word or words with marks, in lower case -> what stands for them in patterns."""
         self._words = {_composed(word): plain for word, plain in words.items()}
-        several = "|".join(re.escape(word).replace(r"\ ", r"\s+") for word in sorted(self._words, key=len, reverse=True))
+        longest_first = sorted(self._words, key=len, reverse=True)
+        several = "|".join(re.escape(word).replace(r"\ ", r"\s+") for word in longest_first)
         self._any = re.compile(rf"(?<!\w)(?:{several})(?!\w)", re.IGNORECASE) if several else None
 
     def replaced(self, text: str) -> str:
         """Return `text` with every marked word replaced, composed (NFC) if it is not ASCII. Never raises."""
         if self._any is None or text.isascii():
             return text
-        return self._any.sub(lambda match: self._words.get(_composed(match[0]), match[0]), unicodedata.normalize("NFC", text))
+        composed = unicodedata.normalize("NFC", text)
+        return self._any.sub(lambda match: self._words.get(_composed(match[0]), match[0]), composed)
 
 
 def _composed(word: str) -> str:
