@@ -56,6 +56,8 @@ class Lexicon:
     macros: Mapping[str, NonEmpty] = field(default_factory=dict)
     rewrites: Mapping[str, NonEmpty] = field(default_factory=dict)
     """Word -> words it stands for, applied before matching."""
+    marked: Mapping[str, NonEmpty] = field(default_factory=dict)
+    """Words with accents or tone marks -> words they stand for, applied while the marks are still there."""
     keys: Patterns = ()
     """Telling words whose misspellings and disguises are undone."""
     real_words: Patterns = ()

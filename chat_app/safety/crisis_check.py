@@ -14,6 +14,7 @@ It is rules alone, the same answer each time, in time linear in the message. It 
 from dataclasses import dataclass
 from functools import cache
 
+from heard.chat_app.safety.marked_words import MarkedWords
 from heard.chat_app.safety.matcher import Matcher, uncovered_spans
 from heard.chat_app.safety.normalise import Normaliser, plain_tokens
 from heard.chat_app.safety.verdict import Level, SafetyVerdict
@@ -52,6 +53,7 @@ class Checker:
         self._statements.compile()
         self._exceptions.compile()
         self._light = frozenset(word for lexicon in lexicons for word in lexicon.light)
+        self._marked = MarkedWords({word: plain for lexicon in lexicons for word, plain in lexicon.marked.items()})
         self._normaliser = Normaliser(
             vocabulary=self._statements.reader.vocabulary | self._exceptions.reader.vocabulary,
             keys=[key for lexicon in lexicons for key in lexicon.keys],
@@ -69,7 +71,7 @@ class Checker:
 
     def explain(self, text: str) -> list[LexiconPattern]:
         """Return the patterns that make `text` a crisis, the longest match first; [] if it is no crisis."""
-        tokens = self._normaliser.tokens(text)
+        tokens = self._normaliser.tokens(self._marked.replaced(text))
         spans = self._statements.find(tokens)
         if not spans:
             return []
