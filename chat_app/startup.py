@@ -11,6 +11,7 @@ from heard.chat_app.common.background import in_background
 from heard.chat_app.common.settings import Settings, SettingsError
 from heard.chat_app.conversation.bot_questions import BotQuestions
 from heard.chat_app.conversation.examples import ExamplePicker
+from heard.chat_app.conversation.said_after import SupportReaders
 from heard.chat_app.conversation.services import Services
 from heard.chat_app.models.client import Models, load_models
 from heard.chat_app.models.downloads import Weights, check_weights
@@ -154,6 +155,7 @@ async def open_services(
     guard = ReplyGuard.load(_encoder(GuardHeadFile.load(), scorer, embedded), scorer.misreads)
     vectors = partial(embedded_vectors, embedded, scorer.vectors)
     bot_questions = BotQuestions(vectors, settings.cache_dir)
+    support = SupportReaders(vectors, settings.cache_dir)
     services = Services(
         settings,
         store,
@@ -166,6 +168,7 @@ async def open_services(
         bot_questions=bot_questions,
         guard=guard,
         examples=ExamplePicker(vectors, settings.cache_dir),
+        support=support,
     )
     loop, summary_tasks = asyncio.get_running_loop(), services.summary_tasks
 
@@ -179,6 +182,7 @@ async def open_services(
             await studies.mark_interrupted()
             # Now, because the first question about the bot would wait for it.
             in_background(asyncio.to_thread(bot_questions.prepare, library.bot_answers))
+            in_background(asyncio.to_thread(support.prepare))
         yield services
     finally:
         await services.summary_tasks.aclose()

@@ -9,6 +9,7 @@ from heard.db.records import (
     MessageRecord,
     Outcome,
     ReplyRecord,
+    Safety,
     ScoreRecord,
     StepRecord,
 )
@@ -61,7 +62,8 @@ def _draft_record(row: DraftRow) -> DraftRecord:
 
 def message_record(row: MessageRow) -> MessageRecord:
     """Return the record of a message's row."""
-    return MessageRecord(row.id, row.conversation_id, row.text, Outcome(row.outcome), row.created_at)
+    safety = Safety(row.safety) if row.safety else None
+    return MessageRecord(row.id, row.conversation_id, row.text, Outcome(row.outcome), row.created_at, safety)
 
 
 def consent_record(row: ConsentRow) -> ConsentRecord:

@@ -49,6 +49,7 @@ from heard.db.records import (
     UnsummarisedHistory,
 )
 from heard.db.rows import consent_record, message_record, reply_record, reply_row
+from heard.db.safety_history import SafetyHistory, read_safety_history
 from heard.db.tables import ConsentRow, ConversationRow, DraftRow, MessageRow, ParticipantRow, ReplyRow
 from heard.db.transaction import Result, Work, transact
 
@@ -169,6 +170,7 @@ class Store:
                     text=message.text,
                     outcome=message.outcome.value,
                     created_at=message.created_at,
+                    safety=message.safety.value if message.safety else None,
                 )
             )
             return await read_prompt_history(session, conversation.id) if last else PromptHistory([], None)
@@ -243,6 +245,10 @@ class Store:
     async def save_summary(self, summary: SummaryRecord) -> None:
         """Store a summary. Raises StoreGone, and writes nothing, if the conversation has been erased meanwhile."""
         await self._write(lambda session: save_summary(session, summary), attempts=CLOSE_ATTEMPTS)
+
+    async def safety_history(self, conversation_id: str, participant_id: str) -> SafetyHistory:
+        """Return what a participant's conversation tells of their safety; see `db/safety_history.py`."""
+        return await self._read(lambda session: read_safety_history(session, conversation_id, participant_id))
 
     async def messages(self, conversation_id: str) -> list[MessageRecord]:
         """Return every message of a conversation in order, with its outcome."""

@@ -1,8 +1,8 @@
 """One chat turn, start to finish. Everything that a reply depends on is decided here; the page only shows the events.
 
-    check for a crisis -> store the message -> prompt -> stream -> score -> (rewrite if low) -> store the reply -> done
-    (a question about the bot gets a fixed text in place of all from the prompt to the score;
-    and in the background: summarise what will not fit the next prompt)
+    read for danger -> store the message -> prompt -> stream -> score -> (rewrite if low) -> store the reply -> done
+    (a question about the bot, and a turn about the person's safety, get a fixed text in place of all from the prompt to
+    the score; and in the background: summarise what will not fit the next prompt)
 
 The order is what makes it safe: a crisis message ends the turn before a prompt exists, and nothing is generated for a
 message that could not be stored first.
@@ -16,6 +16,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 
+from heard.chat_app.common.background import in_background
 from heard.chat_app.common.text import clean_unicode, has_visible
 from heard.chat_app.conversation.answer_request import AnswerRequest, History
 from heard.chat_app.conversation.bot_answers import Naming, bot_answer
@@ -33,18 +34,23 @@ from heard.chat_app.conversation.events import (
     TurnEvent,
     TurnRequest,
 )
+from heard.chat_app.conversation.message_reading import read_message
 from heard.chat_app.conversation.rewriting import policy_in_force
+from heard.chat_app.conversation.safety_turn import safety_turn
 from heard.chat_app.conversation.services import Services
 from heard.chat_app.conversation.summaries import AnswerSource, may_need_summary, summarise
 from heard.chat_app.models.records import ModelFailure
 from heard.chat_app.safety import crisis_check
-from heard.chat_app.safety.assessment import assess
-from heard.db.records import ConversationRecord, DraftStatus, MessageRecord, Outcome, PromptHistory, ReplyRecord
+from heard.db.records import ConversationRecord, DraftStatus, MessageRecord, Outcome, PromptHistory, ReplyRecord, Safety
 from heard.db.store import StoreError
 from heard.prompts.history import Exchange
 
 AnswerHandler = Callable[[TurnRequest, Services, PromptHistory], AsyncGenerator[TurnEvent, None]]
 """Answers a message that is stored as PENDING, and closes it with `close_message`."""
+
+LATER_SECONDS = (1, 5, 30, 120)
+"""Pauses before a crisis that could not be stored is tried again."""
+NOT_SENT = "Your message was not sent to the model."
 
 log = logging.getLogger(__name__)
 
@@ -59,37 +65,71 @@ async def run_turn(
 ) -> AsyncGenerator[TurnEvent, None]:
     """Run the turn of one message and yield its events, in the order of `events.py`. Closing the generator is Stop.
 
-    A crisis is handed off here. Any other message is stored. A question about the bot gets its fixed text, which names
-    the model as `naming` says; what is left is passed to `answer` (default: `write_reply`). With a `refusal`, a plain
+    A crisis is handed off here. Any other message is stored. A turn about the person's safety gets a reviewed text, a
+    question about the bot its fixed text, which names the model as `naming` says; what is left is passed to `answer`
+    (default: `write_reply`). With a `refusal`, a plain
     sentence that says why (the conversation is busy, say), a message is stored and not answered.
 
     Raises nothing that a person could cause: failures of models and database are events with a plain sentence.
     """
     request = replace(request, text=clean_unicode(request.text))
-    verdict = await asyncio.to_thread(assess, request.text)
+    try:
+        reading = await read_message(request, services)
+    except StoreError as error:
+        log.error("a conversation could not be read: %s", type(error).__name__)
+        yield Refused(f"{error} {NOT_SENT}")
+        return
+    verdict = reading.verdict
     if verdict.crisis:
+        services.unsaved_hand_offs.add(request.whose)
         try:
             # The numbers come first: a locked database must not keep them from the person.
             yield CrisisShown(crisis_check.handoff(request.country, verdict.language))
         finally:
-            await _store_message(request, services, Outcome.CRISIS)
+            await _store_hand_off(request, services)
         return
-    admitted = await _admit(request, services, refusal)
+    care = await safety_turn(request, services, verdict, reading.standing)
+    if care and care.safety is Safety.SAFE:
+        services.unsaved_hand_offs.discard(request.whose)
+    admitted = await _admit(request, services, refusal, care.safety if care else None)
     if isinstance(admitted, Refused):
         yield admitted
         return
     try:
-        fixed = await bot_answer(request, services, opening=not admitted.turns, naming=naming)
+        fixed = care.text if care else await bot_answer(request, services, opening=not admitted.turns, naming=naming)
     except asyncio.CancelledError:
         await asyncio.shield(close_message(request, services, Outcome.STOPPED, None))
         raise
-    events = _fixed_reply(request, services, fixed) if fixed else (answer or write_reply)(request, services, admitted)
+    if fixed:
+        events = _fixed_reply(request, services, fixed, care.safety if care else None)
+    else:
+        events = (answer or write_reply)(request, services, admitted)
     async with aclosing(events):
         async for event in events:
             yield event
 
 
-async def _fixed_reply(request: TurnRequest, services: Services, text: str) -> AsyncGenerator[TurnEvent, None]:
+async def _store_hand_off(request: TurnRequest, services: Services) -> None:
+    """Store a crisis. While it could not be, the next messages are answered as after a hand-off all the same."""
+    if isinstance(await _store_message(request, services, Outcome.CRISIS), str):
+        in_background(_store_later(request, services))
+    else:
+        services.unsaved_hand_offs.discard(request.whose)
+
+
+async def _store_later(request: TurnRequest, services: Services) -> None:
+    for pause in LATER_SECONDS:
+        await asyncio.sleep(pause)
+        if services.store.is_erased(request.conversation_id):
+            return
+        if not isinstance(await _store_message(request, services, Outcome.CRISIS), str):
+            services.unsaved_hand_offs.discard(request.whose)
+            return
+
+
+async def _fixed_reply(
+    request: TurnRequest, services: Services, text: str, safety: Safety | None
+) -> AsyncGenerator[TurnEvent, None]:
     """Give and store a text that no model writes. It has no score and is never put to a vote."""
     drafts = Drafts()
     drafts.begin_fixed(text, 1, None)
@@ -104,10 +144,12 @@ async def _fixed_reply(request: TurnRequest, services: Services, text: str) -> A
         # A Stop leaves nothing to stop: the text was whole before it was shown.
         closing = asyncio.ensure_future(close_message(request, services, Outcome.ANSWERED, reply))
         fault = await _outcome_of(closing)
-    yield Finished(reply, votable=False) if fault is None else _not_saved(fault, reply)
+    yield Finished(reply, votable=False, safety=safety) if fault is None else _not_saved(fault, reply)
 
 
-async def _admit(request: TurnRequest, services: Services, refusal: str | None) -> PromptHistory | Refused:
+async def _admit(
+    request: TurnRequest, services: Services, refusal: str | None, safety: Safety | None
+) -> PromptHistory | Refused:
     """Store the message. Returns the history before it, or the event that says why it is not answered."""
     visible, length, limit = has_visible(request.text), len(request.text), services.settings.message_limit
     if not visible and refusal is None:
@@ -121,8 +163,8 @@ async def _admit(request: TurnRequest, services: Services, refusal: str | None) 
         if visible:
             await _store_message(request, services, Outcome.REFUSED)
         return Refused(refusal)
-    past = await _store_message(request, services, Outcome.PENDING)
-    return Refused(f"{past} Your message was not sent to the model.") if isinstance(past, str) else past
+    past = await _store_message(request, services, Outcome.PENDING, safety)
+    return Refused(f"{past} {NOT_SENT}") if isinstance(past, str) else past
 
 
 async def write_reply(request: TurnRequest, services: Services, past: PromptHistory) -> AsyncGenerator[TurnEvent, None]:
@@ -188,13 +230,15 @@ def _not_saved(fault: str, reply: ReplyRecord) -> NotSaved:
     return NotSaved(sentence, reply.kept.text, reply.drafts)
 
 
-async def _store_message(request: TurnRequest, services: Services, outcome: Outcome) -> PromptHistory | str:
+async def _store_message(
+    request: TurnRequest, services: Services, outcome: Outcome, safety: Safety | None = None
+) -> PromptHistory | str:
     """Store the message. Returns the history before it, or the sentence of the fault."""
     now = datetime.now(UTC)
     try:
         return await services.store.open_turn(
             ConversationRecord(request.conversation_id, request.participant_id, request.persona.id, now),
-            MessageRecord(request.message_id, request.conversation_id, request.text, outcome, now),
+            MessageRecord(request.message_id, request.conversation_id, request.text, outcome, now, safety),
         )
     except StoreError as error:
         log.error("a message could not be stored: %s", type(error).__name__)
