@@ -39,6 +39,12 @@ class Standing:
         return any(turn.position > since for turn in self._of(Safety.SAFE))
 
     @property
+    def handed_off(self) -> bool:
+        """Whether there was a hand-off at any time."""
+        after = (Safety.SUPPORTED, Safety.SAFE)
+        return self.unsaved or any(turn.handed_off or turn.safety in after for turn in self.history.turns)
+
+    @property
     def in_support(self) -> bool:
         """Whether fixed turns may still be due: after a hand-off, until the person has said that they are safe."""
         return self.unsaved or ((self.hand_off is not None or bool(self.supported)) and not self.safe)

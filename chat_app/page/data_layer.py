@@ -151,9 +151,10 @@ class HeardDataLayer(SQLAlchemyDataLayer):
             if not await self._may_write(thread_id):
                 return
             if name is not None and user_id is not None:
+                title = await asyncio.to_thread(title_of, name)
                 await self.execute_sql(
                     "UPDATE threads SET name = :name WHERE id = :id AND name IS NULL",
-                    {"name": title_of(name), "id": thread_id},
+                    {"name": title, "id": thread_id},
                 )
             elif name is not None:
                 await self.set_thread_name(thread_id, name)

@@ -7,6 +7,7 @@ from heard.chat_app.conversation.events import BallotReady, CrisisShown, Failed,
 from heard.chat_app.conversation.running_turns import Crashed, Stopped, TurnView
 from heard.chat_app.page import draft_cards, score_card
 from heard.chat_app.page.wording import SAFETY_AUTHOR, SYSTEM_AUTHOR, reply_text
+from heard.db.records import Safety
 
 
 class ReplyOutput(Protocol):
@@ -33,6 +34,9 @@ class ReplyOutput(Protocol):
 
     async def show_ballot(self, props: Mapping[str, Any], under: str | None = None) -> None:
         """Add a ballot under the reply, or update the one under the entry with the id `under`."""
+
+    async def show_check_in(self) -> None:
+        """Add the buttons of a check-in under the reply."""
 
     async def finish(self, text: str, author: str | None, *, new: bool, error: bool) -> None:
         """Set the final text.
@@ -103,6 +107,8 @@ class ReplyRenderer:
         error = isinstance(view.end, Failed | Crashed)
         await self.output.finish(reply_text(view), author, new=not self._placed, error=error)
         match view.end:
+            case Finished(_, _, Safety.CHECKED_IN):
+                await self.output.show_check_in()
             case Finished(reply):
                 await self._show_card(draft_cards.final_props(reply.drafts))
             case BallotReady(props):
