@@ -71,7 +71,7 @@ def _with_context(specs: dict[str, ModelSpec], weights: Weights, context_tokens:
     }
 
 
-def _checked_defaults(settings: Settings, models: dict[str, object], library: PromptLibrary) -> None:
+def _checked_defaults(settings: Settings, models: dict[str, ModelSpec], library: PromptLibrary) -> None:
     if settings.default_model not in models:
         raise SettingsError(
             f'default_model: no model "{settings.default_model}". {nearest_name(settings.default_model, models)}'
@@ -85,6 +85,15 @@ def _checked_defaults(settings: Settings, models: dict[str, object], library: Pr
         raise SettingsError(
             f'improve_policy: no policy "{settings.improve_policy}". '
             f"{nearest_name(settings.improve_policy, library.policies)}"
+        )
+    if settings.crisis_model and settings.crisis_model not in models:
+        raise SettingsError(
+            f'crisis_model: no model "{settings.crisis_model}". {nearest_name(settings.crisis_model, models)}'
+        )
+    if settings.crisis_model and models[settings.crisis_model].tiny:
+        raise SettingsError(
+            f"crisis_model: {settings.crisis_model} is known to be too small to follow a conversation. Name a larger "
+            "model, or leave crisis_model empty: reviewed fixed texts then answer."
         )
     if settings.improve_policy == OFF:
         raise SettingsError(
@@ -126,7 +135,7 @@ async def open_services(
     weights = weights or check_weights(settings.cache_dir, settings.embedded)
     settings = _with_default_model(settings, weights)
     specs = load_models(settings.models_file, weights.model)
-    _checked_defaults(settings, dict(specs), library)
+    _checked_defaults(settings, specs, library)
     head = head_folder(settings.scorer_head)
     embedded = weights.encoder
     scorer = Scorer.load(head, encoder_of(head, lambda: embedded), threads=SCORER_THREADS)

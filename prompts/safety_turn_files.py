@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal, TypeVar
 from pydantic import Field, StrictBool, with_config
 
 from heard.hints import nearest_name
-from heard.prompts.fields import NonEmpty, exactly_once, only_variables
+from heard.prompts.fields import NonEmpty, Tokens, exactly_once, only_variables
 from heard.prompts.files import PromptFileError, read_record
 from heard.prompts.safety_files import FOLDER, Patterns
 from heard.validation import Fault
@@ -92,6 +92,8 @@ class SupportIntent:
     """Whether it weighs more than a "safe" in the same message."""
     stays: StrictBool = False
     """Whether it makes sense only as said to the fixed turns."""
+    bare: StrictBool = False
+    """Whether it says nothing of its own, so that the word it begins with may answer a question."""
 
     @property
     def goes_on(self) -> bool:
@@ -161,6 +163,20 @@ class CheckIn:
     """Patterns that take out a match of the same answer lying wholly inside them."""
     thanks: Several[WithNumbers]
     """After "no"."""
+
+
+@with_config(extra="forbid")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SupportPrompt:
+    """What a larger model is told that answers the turns after a hand-off."""
+
+    system: Said
+    max_tokens: Tokens
+
+
+def load_support_prompt(path: Path = FOLDER / "support_prompt.yaml") -> SupportPrompt:
+    """The prompt of the setting `crisis_model`. Raises PromptFileError."""
+    return read_record(path, SupportPrompt)
 
 
 def load_after_handoff(path: Path = FOLDER / "after_handoff.yaml") -> dict[str, AfterHandoff]:

@@ -11,7 +11,7 @@ from heard.prompts.fields import NonEmpty
 from heard.prompts.files import read_record
 from heard.prompts.safety_files import FOLDER, Patterns
 
-SignName = Literal["giving_away", "goodbye", "arrangements", "calm", "means", "date_fixed", "despair"]
+SignName = Literal["giving_away", "goodbye", "arrangements", "calm", "resolved", "means", "date_fixed", "despair"]
 
 
 @with_config(extra="forbid")

@@ -60,14 +60,18 @@ class SaidAfter:
     def intent(self, text: str, asked: Question | None) -> str:
         """Return the intent of a message; `asked` is the question that the last turn put. Never raises on any str."""
         text = text[:LONGEST]
-        answer = self._answer(self._plain(text), asked)
-        if answer is not None:
+        plain = self._plain(text)
+        if (answer := self._answer(plain, asked)) is not None:
             return answer
         found = self._patterns.found(text)
+        if asked and (not found or self.texts.intents[found[0]].bare):
+            # "no, not really"; but "yes, for now" is no plain yes to whether somebody is safe.
+            first = plain.partition(" ")[0]
+            if first in self._denied or (first in self._affirmed and asked != SAFE):
+                return self._answer(first, asked) or UNCLEAR
         if found:
             return self._most_telling(found)
-        first = self._plain(next(iter(_clauses(text)), ""))
-        return self._answer(first, asked) or self._nearest(text) or UNCLEAR
+        return self._nearest(text) or UNCLEAR
 
     def prepare(self) -> None:
         """Read the phrasings. Raises ScorerError."""

@@ -38,7 +38,9 @@ from heard.chat_app.conversation.message_reading import read_message
 from heard.chat_app.conversation.rewriting import policy_in_force
 from heard.chat_app.conversation.safety_turn import safety_turn
 from heard.chat_app.conversation.services import Services
+from heard.chat_app.conversation.standing import Standing
 from heard.chat_app.conversation.summaries import AnswerSource, may_need_summary, summarise
+from heard.chat_app.conversation.support_model import supported_by_model
 from heard.chat_app.models.records import ModelFailure
 from heard.chat_app.safety import crisis_check
 from heard.db.records import ConversationRecord, DraftStatus, MessageRecord, Outcome, PromptHistory, ReplyRecord, Safety
@@ -100,7 +102,9 @@ async def run_turn(
     except asyncio.CancelledError:
         await asyncio.shield(close_message(request, services, Outcome.STOPPED, None))
         raise
-    if fixed:
+    if care and care.safety is Safety.SUPPORTED and services.settings.crisis_model:
+        events = _supported_reply(request, services, reading.standing, care.text)
+    elif fixed:
         events = _fixed_reply(request, services, fixed, care.safety if care else None)
     else:
         events = (answer or write_reply)(request, services, admitted)
@@ -127,18 +131,34 @@ async def _store_later(request: TurnRequest, services: Services) -> None:
             return
 
 
-async def _fixed_reply(
-    request: TurnRequest, services: Services, text: str, safety: Safety | None
+async def _supported_reply(
+    request: TurnRequest, services: Services, standing: Standing, fixed: str
 ) -> AsyncGenerator[TurnEvent, None]:
-    """Give and store a text that no model writes. It has no score and is never put to a vote."""
-    drafts = Drafts()
-    drafts.begin_fixed(text, 1, None)
-    drafts.end(DraftStatus.COMPLETE)
+    """Give and store what the model of `crisis_model` writes, else the `fixed` text. Neither scored nor votable."""
+    try:
+        yield DraftStarted(1, None, scored=False)
+        drafts = await supported_by_model(request, services, standing)
+    except (asyncio.CancelledError, GeneratorExit):
+        await asyncio.shield(close_message(request, services, Outcome.STOPPED, None))
+        raise
+    async with aclosing(_fixed_reply(request, services, fixed, Safety.SUPPORTED, drafts)) as events:
+        async for event in events:
+            yield event
+
+
+async def _fixed_reply(
+    request: TurnRequest, services: Services, text: str, safety: Safety | None, drafts: Drafts | None = None
+) -> AsyncGenerator[TurnEvent, None]:
+    """Give and store a whole text: what `drafts` hold, else one that no model writes. Neither scored nor votable."""
+    if drafts is None:
+        drafts = Drafts()
+        drafts.begin_fixed(text, 1, None)
+        drafts.end(DraftStatus.COMPLETE)
     reply = drafts.reply_record(request)
     assert reply is not None
     try:
         yield DraftStarted(1, None, scored=False)
-        yield Token(text)
+        yield Token(reply.kept.text)
         yield DraftComplete()
     finally:
         # A Stop leaves nothing to stop: the text was whole before it was shown.

@@ -200,7 +200,12 @@ async def on_chat_resume(thread: ThreadDict) -> None:
         replies, messages, ballots = {}, [], {}
         await emitter().send_toast(str(fault), "error")
     # The page's history does not hold the model, our tables do.
-    models = [reply.kept.model for reply in replies.values() if reply.kept.model != FIXED_TEXT]
+    asides = {message.id for message in messages if message.safety}  # no model of the person's choice wrote them
+    models = [
+        reply.kept.model
+        for message_id, reply in replies.items()
+        if reply.kept.model != FIXED_TEXT and message_id not in asides
+    ]
     kept = ({"model": models[-1]} if models else {}) | (metadata.get("chat_settings") or {})
     set_choices(session, chat_settings.restored_choices(choices_of(session), kept, current_offer()))
     session.chat_settings = visible_choices(session)

@@ -59,11 +59,19 @@ class RisingReader:
             return SafetyVerdict()
         if found >= TOGETHER and self._low_before(each):
             level = Level.CRISIS
-        elif len(found) >= MANY or len(found & self._strong) >= STRONG:
+        elif len(found & self._strong) >= STRONG or self._many(each, found):
             level = Level.CHECK_IN
         else:
             return SafetyVerdict()
         return SafetyVerdict(level, Danger.SUICIDE.value, "en", reader="conversation")
+
+    def _many(self, each: Sequence[frozenset[str]], found: frozenset[str]) -> bool:
+        """Return whether there are MANY different signs, of which a low mood may be one beside a strong one; or MANY
+        messages with two different ones, a grave one among them."""
+        low = bool(found & self._strong) and any(_MOOD in signs for signs in each)
+        grave = bool(found & (self._strong | {DESPAIR}))
+        messages = sum(bool(signs & self._signs) for signs in each)
+        return len(found) + low >= MANY or (grave and len(found) > 1 and messages >= MANY)
 
     def _low_before(self, each: Sequence[frozenset[str]]) -> bool:
         """Return whether a low mood was told no later than the last of TOGETHER, and nothing ordinary explains it."""

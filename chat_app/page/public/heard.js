@@ -1,6 +1,6 @@
 // What Chainlit's page has no setting for. A module, because it imports one.
 import * as ballot from "../../static/ballot.js";
-import { place as placeBar } from "./safety.js";
+import { foldAnswered, place as placeBar } from "./safety.js";
 
 // 0. Chainlit compiles its elements in the browser and lets them import nothing but what it has built in, so the ballot's
 // element takes the script that it shares with the survey's page from here. One name, for Chainlit loads one script.
@@ -109,6 +109,7 @@ function speakLast() {
 
 function look() {
   placeBar();
+  foldAnswered();
   keepInView();
   nameButtons();
   speak();

@@ -47,6 +47,14 @@ function separator() {
   return dot;
 }
 
+// Buttons that a later message has answered, typed or pressed; the page may draw them anew.
+export function foldAnswered() {
+  const later = [...document.querySelectorAll('[data-step-type="user_message"]')].pop();
+  for (const answers of document.querySelectorAll(".hs-answers")) {
+    answers.hidden = Boolean(later && answers.compareDocumentPosition(later) & Node.DOCUMENT_POSITION_FOLLOWING);
+  }
+}
+
 // The page draws its input anew where it likes.
 export function place() {
   const input = document.getElementById("message-composer");

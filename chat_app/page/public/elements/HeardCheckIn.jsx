@@ -1,4 +1,5 @@
-// The two buttons under a check-in. `props` come from chat_app/page/safety_page.py. A button only names itself to the server.
+// The two buttons under a check-in. `props` come from chat_app/page/reopen.py. A button only names itself to the server;
+// safety.js hides both once there is a later message.
 import { useState } from "react";
 
 export default function HeardCheckIn() {
