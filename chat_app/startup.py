@@ -21,6 +21,7 @@ from heard.chat_app.models.machine import cores, free_memory
 from heard.chat_app.models.records import ModelSpec
 from heard.chat_app.page.prompt_watch import record_arm_prompts
 from heard.chat_app.safety.reply_guard import ReplyGuard
+from heard.chat_app.safety.rising import rising_reader
 from heard.chat_app.studies.live_study import configured_study
 from heard.chat_app.studies.study_file import StudyFile
 from heard.db.engine import create_engine, upgrade
@@ -165,6 +166,7 @@ async def open_services(
     vectors = partial(embedded_vectors, embedded, scorer.vectors)
     bot_questions = BotQuestions(vectors, settings.cache_dir)
     support = SupportReaders(vectors, settings.cache_dir)
+    rising = rising_reader(vectors, settings.cache_dir)
     services = Services(
         settings,
         store,
@@ -178,6 +180,7 @@ async def open_services(
         guard=guard,
         examples=ExamplePicker(vectors, settings.cache_dir),
         support=support,
+        rising=rising,
     )
     loop, summary_tasks = asyncio.get_running_loop(), services.summary_tasks
 
@@ -192,6 +195,7 @@ async def open_services(
             # Now, because the first question about the bot would wait for it.
             in_background(asyncio.to_thread(bot_questions.prepare, library.bot_answers))
             in_background(asyncio.to_thread(support.prepare))
+            in_background(asyncio.to_thread(rising.prepare))
         yield services
     finally:
         await services.summary_tasks.aclose()

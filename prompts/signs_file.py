@@ -29,6 +29,8 @@ class SignPatterns:
 class Sign(SignPatterns):
     """One sign."""
 
+    phrasings: Patterns = ()
+    """What is compared with a message that no pattern fits."""
     strong: StrictBool = False
 
 
@@ -41,6 +43,8 @@ class SignsFile:
     """ISO 639-1 code: of the lexicon whose rewrites hold here too."""
     macros: Mapping[str, NonEmpty] = field(default_factory=dict)
     signs: Mapping[SignName, Sign]
+    others: Patterns = ()
+    """Messages that only sound alike."""
     mood: SignPatterns
     """A low mood: no sign by itself."""
     ordinary: SignPatterns

@@ -14,7 +14,7 @@ from heard.chat_app.conversation.services import Services
 from heard.chat_app.conversation.standing import Standing
 from heard.chat_app.safety import crisis_check
 from heard.chat_app.safety.assessment import LOOKED_BACK, assess
-from heard.chat_app.safety.rising import rising
+from heard.chat_app.safety.rising import RisingReader
 from heard.chat_app.safety.verdict import Danger, Level, SafetyVerdict
 from heard.db.errors import StoreError
 from heard.db.safety_history import SafetyHistory
@@ -58,17 +58,19 @@ async def read_message(request: TurnRequest, services: Services) -> MessageReadi
                 return MessageReading(verdict, Standing(SafetyHistory()))
             raise
         standing = Standing(history, unsaved=request.whose in services.unsaved_hand_offs)
-        return MessageReading(await asyncio.to_thread(_judge, request.text, standing), standing)
+        return MessageReading(await asyncio.to_thread(_judge, request.text, standing, services.rising), standing)
     finally:
         # A read that nobody waits for any more ends by itself; its fault is of no interest.
         remembering.add_done_callback(lambda done: done.cancelled() or done.exception())
 
 
-def _judge(text: str, standing: Standing) -> SafetyVerdict:
+def _judge(text: str, standing: Standing, rising: RisingReader) -> SafetyVerdict:
     """Return how a message is met in its conversation. Blocking."""
     before = standing.history.messages
     verdict = assess(text, before[-LOOKED_BACK:], alert=standing.alert)
-    verdict = max(verdict, rising((*before, text)), key=lambda one: _GRAVITY.index(one.level))
+    if verdict.crisis:
+        return verdict
+    verdict = max(verdict, rising.read((*before, text)), key=lambda one: _GRAVITY.index(one.level))
     if verdict.crisis:
         return verdict
     answer = read_answer(text) if standing.answering else None
