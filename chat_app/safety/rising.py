@@ -35,7 +35,7 @@ CALM, DESPAIR = "calm", "despair"
 TOGETHER = frozenset({"goodbye", "giving_away"})
 """Signs that are a crisis together, after a low mood."""
 
-NEAR, AHEAD = 0.54, 0.08
+NEAR, AHEAD = 0.6, 0.08
 """The least cosine to a phrasing, and by how much it is nearer to that than to other messages."""
 LEAST_WORDS, MOST_WORDS = 2, 25
 """Of a clause that is compared."""

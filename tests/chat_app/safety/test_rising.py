@@ -5,14 +5,16 @@ from pathlib import Path
 import pytest
 import yaml
 
-from heard.chat_app.models.downloads import Weights
 from heard.chat_app.safety import crisis_check
 from heard.chat_app.safety.rising import LONGEST, WINDOW, RisingReader, rising_reader
 from heard.chat_app.safety.verdict import Level
 from heard.prompts.files import PromptFileError
 from heard.prompts.safety_files import FOLDER
 from heard.prompts.signs_file import load_signs
-from tests.chat_app.conversation.test_bot_questions import vectors_of
+from heard.scorer.vectors import Vectors
+from tests.chat_app.conversation.test_bot_questions import vectors
+
+__all__ = ["vectors"]  # a fixture of questions about the bot
 
 CASES = Path(__file__).parents[2] / "rising_cases"
 RISING = yaml.safe_load((CASES / "rising.yaml").read_text(encoding="utf-8"))
@@ -23,9 +25,9 @@ GIVEN, CALM = "i gave my guitar to my little brother today", "i feel strangely c
 
 
 @pytest.fixture(scope="module")
-def near(weights: Weights, tmp_path_factory: pytest.TempPathFactory) -> RisingReader:
+def near(vectors: Vectors, tmp_path_factory: pytest.TempPathFactory) -> RisingReader:
     """The chat's own, with the encoder."""
-    return rising_reader(vectors_of(weights), tmp_path_factory.mktemp("signs"))
+    return rising_reader(lambda: vectors, tmp_path_factory.mktemp("signs"))
 
 
 def levels(messages: list[str], reader: RisingReader = READER) -> list[Level]:
