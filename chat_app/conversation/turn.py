@@ -124,8 +124,8 @@ async def _store_hand_off(request: TurnRequest, services: Services) -> None:
 async def _store_later(request: TurnRequest, services: Services) -> None:
     for pause in LATER_SECONDS:
         await asyncio.sleep(pause)
-        if services.store.is_erased(request.conversation_id):
-            return
+        if services.store.is_erased(request.conversation_id) or request.whose not in services.unsaved_hand_offs:
+            return  # erased, or the person has said that they are safe: stored now it would come after that
         if not isinstance(await _store_message(request, services, Outcome.CRISIS), str):
             services.unsaved_hand_offs.discard(request.whose)
             return

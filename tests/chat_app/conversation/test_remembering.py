@@ -247,9 +247,7 @@ async def test_a_slow_database_delays_no_hand_off_and_loses_no_memory(
 
 
 @serves(reply(WARM))
-async def test_a_hand_off_that_could_not_be_stored_is_remembered_all_the_same(
-    world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_hand_off_that_could_not_be_stored_is_remembered_all_the_same(world: World) -> None:
     talk = Talk(world)
     blocker = sqlite3.connect(world.path, isolation_level=None)
     blocker.execute("BEGIN IMMEDIATE")
@@ -257,14 +255,27 @@ async def test_a_hand_off_that_could_not_be_stored_is_remembered_all_the_same(
     blocker.execute("ROLLBACK")
     blocker.close()
     assert await talk.text("k", Safety.SUPPORTED) in of("silence")
-    assert await talk.text("i'm safe now", Safety.SAFE) in of("safe")
-    assert await talk.text("Work was a lot.", None) == WARM
     stored = "SELECT count(*) FROM message WHERE outcome = 'crisis'"
     for _ in range(60):
         if world.rows(stored) == [(1,)]:
             break
         await asyncio.sleep(0.1)
     assert world.rows(stored) == [(1,)], "it is stored later"
+    assert await talk.text("i'm safe now", Safety.SAFE) in of("safe")
+    assert await talk.text("Work was a lot.", None) == WARM
+
+
+@serves(reply(WARM))
+async def test_who_is_safe_before_it_could_be_stored_is_believed(world: World) -> None:
+    talk = Talk(world)
+    blocker = sqlite3.connect(world.path, isolation_level=None)
+    blocker.execute("BEGIN IMMEDIATE")
+    await talk.say(CRISIS)
+    blocker.execute("ROLLBACK")
+    blocker.close()
+    assert await talk.text("i'm safe now", Safety.SAFE) in of("safe")
+    await asyncio.sleep(1.5)  # when it would be tried again
+    assert await talk.text("Work was a lot.", None) == WARM
 
 
 async def test_a_conversation_that_cannot_be_read_reaches_no_model(
@@ -297,10 +308,11 @@ async def test_where_an_operator_allows_it_a_larger_model_answers_and_is_not_sco
     assert "988" in seen_by(world)
     for words in (CRISIS, "secret garden"):
         assert words not in seen_by(world)
-    assert world.rows("SELECT model FROM draft d JOIN reply r ON r.id = d.reply_id JOIN message m ON m.id = r.message_id"
-                      " WHERE m.safety = 'supported'") == [("scripted",)] * 2  # fmt: skip
-    assert world.rows("SELECT count(*) FROM score s JOIN draft d ON d.id = s.draft_id JOIN reply r ON r.id = d.reply_id"
-                      " JOIN message m ON m.id = r.message_id WHERE m.safety IS NOT NULL") == [(0,)]  # fmt: skip
+    rows = world.rows(
+        "SELECT d.model, s.status FROM message m JOIN reply r ON r.message_id = m.id JOIN draft d ON d.reply_id = r.id"
+        " LEFT JOIN score s ON s.draft_id = d.id WHERE m.safety = 'supported'"
+    )
+    assert rows == [("scripted", None)] * 2
 
 
 @pytest.mark.parametrize("said", ["I am a human too and I promise to meet you.", None])

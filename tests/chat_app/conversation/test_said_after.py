@@ -1,5 +1,7 @@
 """What people say after a hand-off, with the real encoder, and what is said back."""
 
+from pathlib import Path
+
 import pytest
 
 from heard.chat_app.conversation.said_after import SaidAfter, SupportReaders, ends_support
@@ -102,6 +104,9 @@ def test_a_given_text_is_known_again_with_any_numbers() -> None:
 def test_there_are_enough_texts_and_each_is_short_true_and_asks_no_detail() -> None:
     texts = [*every_text(ENGLISH), *load_recovery()["en"], *load_check_in()["en"].thanks]
     assert len(every_text(ENGLISH)) >= 60
+    page = (Path(__file__).parents[3] / "docs" / "remembering.md").read_text(encoding="utf-8")
+    assert f"one of {len(every_text(ENGLISH))} reviewed texts" in page
+    assert f"which of {len(ENGLISH.intents)} things" in page
     assert len(set(texts)) == len(texts)
     for text in texts:
         assert len(text) <= 260, text

@@ -37,6 +37,10 @@ def levels(messages: list[str], reader: RisingReader = READER) -> list[Level]:
 
 def test_there_are_enough_conversations_each_way() -> None:
     assert min(len(RISING), len(ORDINARY)) >= 30
+    page = " ".join((CASES.parents[1] / "docs" / "remembering.md").read_text(encoding="utf-8").split())
+    missed = sum(bool(case.get("miss")) for case in RISING)
+    assert f"Of {len(RISING)} conversations" in page
+    assert f"{len(RISING) - missed} are found, and of {len(ORDINARY)} ordinary ones none" in page
 
 
 @pytest.mark.parametrize("case", RISING, ids=lambda case: case["messages"][-1][:40])
