@@ -11,6 +11,7 @@ from heard.chat_app.common.background import in_background
 from heard.chat_app.common.settings import Settings, SettingsError
 from heard.chat_app.conversation.bot_questions import BotQuestions
 from heard.chat_app.conversation.examples import ExamplePicker
+from heard.chat_app.conversation.safety_turn import load_texts
 from heard.chat_app.conversation.said_after import SupportReaders
 from heard.chat_app.conversation.services import Services
 from heard.chat_app.models.client import Models, load_models
@@ -165,6 +166,7 @@ async def open_services(
     guard = ReplyGuard.load(_encoder(GuardHeadFile.load(), scorer, embedded), scorer.misreads)
     vectors = partial(embedded_vectors, embedded, scorer.vectors)
     bot_questions = BotQuestions(vectors, settings.cache_dir)
+    load_texts()
     support = SupportReaders(vectors, settings.cache_dir)
     rising = rising_reader(vectors, settings.cache_dir)
     services = Services(

@@ -28,6 +28,12 @@ def check_ins() -> dict[str, CheckIn]:
     return load_check_in()
 
 
+def prepare() -> None:
+    """Read the check-in and compile its patterns. Raises PromptFileError or PatternError."""
+    for language in check_ins():
+        _patterns(language)
+
+
 def question_text(language: str | None, numbers: str) -> str:
     """Return the question with the words around it, as Markdown."""
     texts = in_language(check_ins(), language)

@@ -7,17 +7,31 @@ after a hand-off -> a fixed turn by what the person says, until they say that th
 import asyncio
 from dataclasses import dataclass
 
+from heard.chat_app.conversation import check_in
 from heard.chat_app.conversation.check_in import Answer, check_ins, question_text, read_answer
 from heard.chat_app.conversation.events import TurnRequest
 from heard.chat_app.conversation.safety_texts import given_before, least_used, number_words, recoveries
 from heard.chat_app.conversation.said_after import ends_support
 from heard.chat_app.conversation.services import Services
 from heard.chat_app.conversation.standing import Standing
+from heard.chat_app.conversation.support_model import support_prompt
 from heard.chat_app.safety import crisis_check
+from heard.chat_app.safety.first_numbers import first_numbers
 from heard.chat_app.safety.verdict import Level, SafetyVerdict
 from heard.db.records import Safety
 from heard.prompts.safety_turn_files import in_language
 from heard.prompts.variables import fill
+
+
+def load_texts() -> None:
+    """Read every text of these turns, so that a broken file is refused at the start and not found in a crisis.
+
+    Raises PromptFileError or PatternError.
+    """
+    check_in.prepare()
+    recoveries()
+    support_prompt()
+    first_numbers(None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,7 +31,8 @@ log = logging.getLogger(__name__)
 
 
 @cache
-def _prompt() -> SupportPrompt:
+def support_prompt() -> SupportPrompt:
+    """Return the prompt, read once. Raises PromptFileError."""
     return load_support_prompt()
 
 
@@ -41,7 +42,7 @@ async def supported_by_model(request: TurnRequest, services: Services, standing:
     Never raises on a text; a cancellation is passed on.
     """
     model = services.models.specs[services.settings.crisis_model]
-    prompt, drafts = _prompt(), Drafts()
+    prompt, drafts = support_prompt(), Drafts()
     words = number_words(services.support.of(None).texts, request.country)
     persona = Persona(
         id=request.persona.id,
