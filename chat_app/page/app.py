@@ -314,6 +314,8 @@ async def on_window_message(data: Any) -> None:
     for the person."""
     if isinstance(data, dict) and data.get("heard") == "width" and data.get("width") in WIDTHS:
         _widths[current_session()] = data["width"]
+    elif data == {"heard": "ready"}:
+        await safety_page.show_bar(current_session())
     elif (text := safety_page.text_of_button(data)) is not None:
         await safety_page.say_for_person(text, on_message)
 

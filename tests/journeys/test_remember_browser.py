@@ -22,6 +22,7 @@ pytestmark = [
 AFTER = load_after_handoff()["en"]
 CHECK_IN = load_check_in()["en"]
 GIVEN, CALM = "i gave my guitar to my little brother today", "i feel strangely calm now"
+expect.set_options(timeout=30_000)
 PICTURES = os.environ.get("PICTURES")
 """A folder for screenshots, for whoever wants to look at them."""
 TURNS = (

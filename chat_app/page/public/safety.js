@@ -14,6 +14,9 @@ window.addEventListener("message", (event) => {
   place();
 });
 
+// On a slow machine the page may have been told before this script was there to hear it.
+window.postMessage({ heard: "ready" }, window.location.origin);
+
 function fill() {
   bar.replaceChildren();
   if (!shown) return;
