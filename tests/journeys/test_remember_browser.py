@@ -89,8 +89,7 @@ async def test_from_the_hand_off_to_i_am_safe_now(shop: Served, browser: Browser
     assert box is not None
     assert box["height"] < 48, "one line"
     assert await page.evaluate("document.documentElement.scrollWidth - window.innerWidth") <= 0
-    inside = await bar.evaluate("e => e.scrollWidth - e.clientWidth")
-    assert inside <= 0
+    assert await bar.evaluate("e => e.scrollWidth - e.clientWidth") <= 0
     await picture(page, f"bar-{await page.evaluate('matchMedia(`(prefers-color-scheme: dark)`).matches')}")
     assert await contrast(page, "body", ".hs-bar a") >= 4.5
 
@@ -136,6 +135,22 @@ async def test_from_the_hand_off_to_i_am_safe_now(shop: Served, browser: Browser
     if await page.get_by_role("button", name="Confirm").count():
         await page.get_by_role("button", name="Confirm").click()
     await expect(bar_of(page)).to_have_count(0)
+
+
+@pytest.mark.parametrize("country", ["AU", "NZ", ""])
+async def test_the_numbers_of_a_country_stand_whole_on_one_line(
+    shop: Served, browser: BrowserContext, country: str
+) -> None:
+    page = await enter(browser, shop.url, country=country)
+    await say(page, CRISIS)
+    await replied(page, 1)
+    await expect(bar_of(page).get_by_role("link")).to_have_count(2 if country else 1)
+    cut = "links => links.filter((link) => link.scrollWidth > link.clientWidth + 1).map((link) => link.textContent)"
+    assert await bar_of(page).get_by_role("link").evaluate_all(cut) == []
+    box = await bar_of(page).bounding_box()
+    assert box is not None
+    assert box["height"] < 48
+    await picture(page, f"bar-{country or 'none'}")
 
 
 @pytest.mark.parametrize("answer", ["yes", "no"])
