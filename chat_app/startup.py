@@ -11,6 +11,8 @@ from heard.chat_app.common.background import in_background
 from heard.chat_app.common.settings import Settings, SettingsError
 from heard.chat_app.conversation.bot_questions import BotQuestions
 from heard.chat_app.conversation.examples import ExamplePicker
+from heard.chat_app.conversation.safety_turn import load_texts
+from heard.chat_app.conversation.said_after import SupportReaders
 from heard.chat_app.conversation.services import Services
 from heard.chat_app.models.client import Models, load_models
 from heard.chat_app.models.downloads import Weights, check_weights
@@ -22,6 +24,7 @@ from heard.chat_app.page.prompt_watch import record_arm_prompts
 from heard.chat_app.safety import crisis_check, handoff
 from heard.chat_app.safety.crisis_numbers import hotlines
 from heard.chat_app.safety.reply_guard import ReplyGuard
+from heard.chat_app.safety.rising import rising_reader
 from heard.chat_app.studies.live_study import configured_study
 from heard.chat_app.studies.study_file import StudyFile
 from heard.db.engine import create_engine, upgrade
@@ -80,7 +83,7 @@ def _read_safety_files() -> None:
     hotlines()
 
 
-def _checked_defaults(settings: Settings, models: dict[str, object], library: PromptLibrary) -> None:
+def _checked_defaults(settings: Settings, models: dict[str, ModelSpec], library: PromptLibrary) -> None:
     if settings.default_model not in models:
         raise SettingsError(
             f'default_model: no model "{settings.default_model}". {nearest_name(settings.default_model, models)}'
@@ -94,6 +97,15 @@ def _checked_defaults(settings: Settings, models: dict[str, object], library: Pr
         raise SettingsError(
             f'improve_policy: no policy "{settings.improve_policy}". '
             f"{nearest_name(settings.improve_policy, library.policies)}"
+        )
+    if settings.crisis_model and settings.crisis_model not in models:
+        raise SettingsError(
+            f'crisis_model: no model "{settings.crisis_model}". {nearest_name(settings.crisis_model, models)}'
+        )
+    if settings.crisis_model and models[settings.crisis_model].tiny:
+        raise SettingsError(
+            f"crisis_model: {settings.crisis_model} is known to be too small to follow a conversation. Name a larger "
+            "model, or leave crisis_model empty: reviewed fixed texts then answer."
         )
     if settings.improve_policy == OFF:
         raise SettingsError(
@@ -136,7 +148,7 @@ async def open_services(
     weights = weights or check_weights(settings.cache_dir, settings.embedded)
     settings = _with_default_model(settings, weights)
     specs = load_models(settings.models_file, weights.model)
-    _checked_defaults(settings, dict(specs), library)
+    _checked_defaults(settings, specs, library)
     head = head_folder(settings.scorer_head)
     embedded = weights.encoder
     scorer = Scorer.load(head, encoder_of(head, lambda: embedded), threads=SCORER_THREADS)
@@ -165,6 +177,9 @@ async def open_services(
     guard = ReplyGuard.load(_encoder(GuardHeadFile.load(), scorer, embedded), scorer.misreads)
     vectors = partial(embedded_vectors, embedded, scorer.vectors)
     bot_questions = BotQuestions(vectors, settings.cache_dir)
+    load_texts()
+    support = SupportReaders(vectors, settings.cache_dir)
+    rising = rising_reader(vectors, settings.cache_dir)
     services = Services(
         settings,
         store,
@@ -177,6 +192,8 @@ async def open_services(
         bot_questions=bot_questions,
         guard=guard,
         examples=ExamplePicker(vectors, settings.cache_dir),
+        support=support,
+        rising=rising,
     )
     loop, summary_tasks = asyncio.get_running_loop(), services.summary_tasks
 
@@ -190,6 +207,8 @@ async def open_services(
             await studies.mark_interrupted()
             # Now, because the first question about the bot would wait for it.
             in_background(asyncio.to_thread(bot_questions.prepare, library.bot_answers))
+            in_background(asyncio.to_thread(support.prepare))
+            in_background(asyncio.to_thread(rising.prepare))
         yield services
     finally:
         await services.summary_tasks.aclose()

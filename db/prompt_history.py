@@ -1,6 +1,7 @@
 """The history of a conversation for later prompts: the first turn, the newest ones, and a running summary.
 
-Only answered turns with a complete reply are read: never a crisis, a refused, a broken or a stopped one.
+Only answered turns with a complete reply are read: never a crisis, a refused, a broken or a stopped one, nor one of the
+fixed turns about a person's safety.
 """
 
 from typing import Any
@@ -34,6 +35,7 @@ def _answered(conversation_id: str) -> Select[str, str, str]:
         .where(
             MessageRow.conversation_id == conversation_id,
             MessageRow.outcome == Outcome.ANSWERED.value,
+            MessageRow.safety.is_(None),
             DraftRow.kept,
             DraftRow.status == DraftStatus.COMPLETE.value,
         )

@@ -23,6 +23,24 @@ class Outcome(StrEnum):
     INTERRUPTED = "interrupted"
 
 
+class Safety(StrEnum):
+    """What a message was to the person's safety, where it was no crisis itself.
+
+    Such a turn is answered by a reviewed text: it is not scored, not put to a vote, and no later prompt quotes it.
+    """
+
+    SUPPORTED = "supported"
+    """One of the turns after a hand-off, answered by a fixed turn or by the larger model of `crisis_model`."""
+    SAFE = "safe"
+    """After a hand-off, the person said that they are safe."""
+    CHECKED_IN = "checked_in"
+    """Answered with the direct question."""
+    DENIED = "denied"
+    """ "No" to the direct question."""
+    RECOVERY = "recovery"
+    """A danger long past, acknowledged."""
+
+
 class DraftStatus(StrEnum):
     """How one draft ended."""
 
@@ -68,6 +86,8 @@ class MessageRecord:
     text: str
     outcome: Outcome
     created_at: datetime
+    safety: Safety | None = None
+    """None of ordinary messages, and of a crisis, which `outcome` tells."""
     danger: str | None = None
     """What the hand-off was about; None without one, and in rows of before there was more than one danger."""
     language: str | None = None

@@ -9,6 +9,7 @@ from heard.db.records import (
     MessageRecord,
     Outcome,
     ReplyRecord,
+    Safety,
     ScoreRecord,
     StepRecord,
 )
@@ -67,6 +68,7 @@ def message_record(row: MessageRow) -> MessageRecord:
         row.text,
         Outcome(row.outcome),
         row.created_at,
+        safety=Safety(row.safety) if row.safety else None,
         danger=row.danger,
         language=row.language,
     )

@@ -49,6 +49,7 @@ from heard.db.records import (
     UnsummarisedHistory,
 )
 from heard.db.rows import consent_record, message_record, reply_record, reply_row
+from heard.db.safety_history import SafetyHistory, read_first_handoff, read_safety_history
 from heard.db.tables import ConsentRow, ConversationRow, DraftRow, MessageRow, ParticipantRow, ReplyRow
 from heard.db.transaction import Result, Work, transact
 
@@ -171,6 +172,7 @@ class Store:
                     created_at=message.created_at,
                     danger=message.danger,
                     language=message.language,
+                    safety=message.safety.value if message.safety else None,
                 )
             )
             return await read_prompt_history(session, conversation.id) if last else PromptHistory([], None)
@@ -250,24 +252,11 @@ class Store:
         self, conversation_id: str, participant_id: str, dangers: Collection[str]
     ) -> MessageRecord | None:
         """Return a participant's first message of a conversation that was handed off for one of `dangers`, or None."""
-        query = (
-            select(MessageRow)
-            .join(ConversationRow, ConversationRow.id == MessageRow.conversation_id)
-            .where(
-                MessageRow.conversation_id == conversation_id,
-                ConversationRow.participant_id == participant_id,
-                MessageRow.outcome == Outcome.CRISIS.value,
-                MessageRow.danger.in_(dangers),
-            )
-            .order_by(MessageRow.position)
-            .limit(1)
-        )
+        return await self._read(lambda session: read_first_handoff(session, conversation_id, participant_id, dangers))
 
-        async def work(session: AsyncSession) -> MessageRecord | None:
-            row = await session.scalar(query)
-            return message_record(row) if row else None
-
-        return await self._read(work)
+    async def safety_history(self, conversation_id: str, participant_id: str) -> SafetyHistory:
+        """Return what a participant's conversation tells of their safety; see `db/safety_history.py`."""
+        return await self._read(lambda session: read_safety_history(session, conversation_id, participant_id))
 
     async def messages(self, conversation_id: str) -> list[MessageRecord]:
         """Return every message of a conversation in order, with its outcome."""

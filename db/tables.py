@@ -13,7 +13,7 @@ from sqlalchemy import CheckConstraint, ForeignKey, Index, MetaData, UniqueConst
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column, relationship
 
 from heard.db.column_types import CleanText, JsonList, JsonText, UtcDateTime
-from heard.db.records import DraftStatus, Outcome
+from heard.db.records import DraftStatus, Outcome, Safety
 
 NAMES = {
     "ix": "ix_%(table_name)s_%(column_0_N_name)s",
@@ -89,6 +89,7 @@ class MessageRow(Base):
     created_at: Mapped[datetime]
     danger: Mapped[str | None]
     language: Mapped[str | None]
+    safety: Mapped[str | None] = mapped_column(CheckConstraint(one_of("safety", Safety), name="safety"))
 
 
 class ReplyRow(Base):

@@ -215,6 +215,11 @@ def load_lexicons(folder: Path = FOLDER) -> tuple[Lexicon, ...]:
     return tuple(read_record(path, Lexicon) for path in paths)
 
 
+def load_lexicon(language: str, folder: Path = FOLDER) -> Lexicon:
+    """The lexicon of one language. Raises PromptFileError."""
+    return read_record(folder / f"lexicon.{language}.yaml", Lexicon)
+
+
 def load_hotlines(path: Path = FOLDER / "hotlines.yaml") -> Hotlines:
     """The numbers by country. Raises PromptFileError, also for a line with neither number nor address."""
     file = read_record(path, _HotlinesFile)

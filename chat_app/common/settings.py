@@ -86,6 +86,12 @@ class Settings(BaseSettings):
     """With `blind_arms`: whether low answers are written again, never, always, or by chance for each answer."""
     message_limit: int = Field(default=8000, ge=100, le=100_000)
     """Longest message in characters; a longer one is refused with a sentence."""
+    crisis_turns: int = Field(default=5, ge=5, le=100)
+    """How many turns after a hand-off are answered by reviewed fixed texts, at least; fewer once the person has said
+    that they are safe."""
+    crisis_model: str = ""
+    """A larger model that answers those turns in their place, an entry of the models: under a safety prompt of heard's
+    own and with the guard. What it may not say is said by a fixed text. Empty: fixed texts alone."""
     first_token_seconds: float = Field(default=60.0, gt=0)
     """How long a server may stay silent before its first token, counted from the moment it has a free slot."""
     stall_seconds: float = Field(default=30.0, gt=0)

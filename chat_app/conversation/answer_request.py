@@ -28,6 +28,8 @@ class AnswerRequest:
     """Whether the guard reads the drafts."""
     examples: bool = True
     """Whether the persona's examples go before the message."""
+    scored: bool = True
+    """Whether its drafts are scored."""
     may_fall_back: bool = False
     """Whether the model's fallback may answer in its place. Never set where answers are compared: the answer would be
     judged under the wrong model's name."""

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from heard.chat_app.conversation.question_text import Clause, ClauseReader
 from heard.prompts.bot_answer_files import BotAnswers, bot_question_words
-from heard.scorer.phrase_index import PhraseIndex
+from heard.scorer.phrase_index import LazyPhraseIndex, PhraseIndex
 from heard.scorer.vectors import Vectors
 
 MOST_CLAUSES = 4
@@ -39,7 +39,7 @@ _SUBJECTS = frozenset({"anyone", "i", "it", "someone", "there", "this", "we", "y
 class _Matcher:
     """The phrasings of one file of answers, made ready."""
 
-    def __init__(self, answers: BotAnswers, make_index: Callable[[list[str]], PhraseIndex]) -> None:
+    def __init__(self, answers: BotAnswers, make_index: Callable[[list[str]], LazyPhraseIndex]) -> None:
         """The index is made for the first clause that the rules leave open, or by `index`."""
         self.answers = answers
         self._words = bot_question_words()
@@ -53,16 +53,10 @@ class _Matcher:
         self._phrasings = phrasings
         self._intents = list(phrasings.values())
         self._known = frozenset(word for clause in phrasings for word in clause)
-        self._lines = [" ".join(clause) for clause in (*phrasings, *sorted(others))]
-        self._make_index = make_index
-        self._making = threading.Lock()
-        self._index: PhraseIndex | None = None
+        self._index = make_index([" ".join(clause) for clause in (*phrasings, *sorted(others))])
 
     def index(self) -> PhraseIndex:
-        with self._making:
-            if self._index is None:
-                self._index = self._make_index(self._lines)
-            return self._index
+        return self._index.get()
 
     def intents(self, text: str, *, opening: bool) -> tuple[str, ...]:
         clauses = self._reader.clauses(text)
@@ -144,8 +138,8 @@ class BotQuestions:
                 self._matcher = _Matcher(answers, self._make_index)
             return self._matcher
 
-    def _make_index(self, lines: list[str]) -> PhraseIndex:
-        return PhraseIndex(self._open(), lines, self._path)
+    def _make_index(self, lines: list[str]) -> LazyPhraseIndex:
+        return LazyPhraseIndex(self._open, lines, self._path)
 
 
 def _is_question(clause: Clause, question_words: frozenset[str]) -> bool:

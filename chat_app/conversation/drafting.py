@@ -77,8 +77,10 @@ async def write_drafts(services: Services, request: AnswerRequest, drafts: Draft
 
 
 async def _rate(services: Services, request: AnswerRequest, drafts: Drafts) -> AsyncGenerator[TurnEvent, None]:
-    """Score the draft that is complete now."""
+    """Score the draft that is complete now, if it is to be scored."""
     yield DraftComplete()
+    if not request.scored:
+        return
     rated = await _score_newest(services, request.text, drafts, request.earlier)
     yield Scored(drafts.ended[-1].number, rated.score)
     # The numbers are on the page before the evidence is computed: the person waits for the numbers.

@@ -6,7 +6,7 @@ from typing import Any
 
 from heard.chat_app.models.records import ModelSpec, Waiting
 from heard.chat_app.safety.handoff import Handoff
-from heard.db.records import DraftRecord, ReplyRecord
+from heard.db.records import DraftRecord, ReplyRecord, Safety
 from heard.prompts.records import Persona, Strategy
 from heard.scorer.records import EmpathyScore
 
@@ -32,6 +32,11 @@ class TurnRequest:
     """Empathy (1..3) below which a reply is rewritten, if the policy in force is of that kind."""
     country: str | None
     """ISO 3166 code that the person chose for crisis numbers, or None."""
+
+    @property
+    def whose(self) -> tuple[str, str]:
+        """Whose message it is, in which conversation."""
+        return self.participant_id, self.conversation_id
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +103,8 @@ class Finished:
     reply: ReplyRecord
     votable: bool
     """Whether this reply may ever be put on a ballot."""
+    safety: Safety | None = None
+    """What the turn was to the person's safety; None of an ordinary one."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,10 +6,12 @@ from dataclasses import dataclass, field
 from heard.chat_app.common.settings import Settings
 from heard.chat_app.conversation.bot_questions import BotQuestions
 from heard.chat_app.conversation.examples import ExamplePicker
+from heard.chat_app.conversation.said_after import SupportReaders
 from heard.chat_app.conversation.summary_tasks import SummaryTasks
 from heard.chat_app.models.client import Models
 from heard.chat_app.models.local_chat import Engine
 from heard.chat_app.safety.reply_guard import ReplyGuard
+from heard.chat_app.safety.rising import RisingReader, rising_reader
 from heard.db.store import Store
 from heard.db.study_store import StudyStore
 from heard.prompts.library import PromptLibrary
@@ -36,6 +38,12 @@ class Services:
     """Reads what models write before anybody sees it; None in a process without an encoder."""
     examples: ExamplePicker | None = None
     """Picks the examples that go before a message; None in a process without an encoder."""
+    support: SupportReaders = field(default_factory=SupportReaders)
+    """Reads what people say after a hand-off."""
+    rising: RisingReader = field(default_factory=rising_reader)
+    """Reads what several messages say together."""
+    unsaved_hand_offs: set[tuple[str, str]] = field(default_factory=set)
+    """(participant, conversation) pairs whose last hand-off was shown and is not in the database yet."""
     scoring: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(1, thread_name_prefix="scorer"))
     """The scorer's own thread, so that scoring never waits behind other work of the default pool."""
     summary_tasks: SummaryTasks = field(default_factory=SummaryTasks)

@@ -1,9 +1,8 @@
 """One chat turn, start to finish. Everything that a reply depends on is decided here; the page only shows the events.
 
-    check for a crisis -> has the conversation ended? -> store the message -> prompt -> stream -> score
-    -> (rewrite if low) -> store the reply -> done
-    (a question about the bot gets a fixed text in place of all from the prompt to the score;
-    and in the background: summarise what will not fit the next prompt)
+    read for danger -> store the message -> prompt -> stream -> score -> (rewrite if low) -> store the reply -> done
+    (a question about the bot, and a turn about the person's safety, get a fixed text in place of all from the prompt to
+    the score; and in the background: summarise what will not fit the next prompt)
 
 The order is what makes it safe: a crisis message ends the turn before a prompt exists, and nothing is generated for a
 message that could not be stored first.
@@ -17,6 +16,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 
+from heard.chat_app.common.background import in_background
 from heard.chat_app.common.text import clean_unicode, has_visible
 from heard.chat_app.conversation.answer_request import AnswerRequest, History
 from heard.chat_app.conversation.bot_answers import Naming, bot_answer
@@ -34,19 +34,26 @@ from heard.chat_app.conversation.events import (
     TurnEvent,
     TurnRequest,
 )
+from heard.chat_app.conversation.message_reading import read_message
 from heard.chat_app.conversation.rewriting import policy_in_force
+from heard.chat_app.conversation.safety_turn import safety_turn
 from heard.chat_app.conversation.services import Services
+from heard.chat_app.conversation.standing import Standing
 from heard.chat_app.conversation.summaries import AnswerSource, may_need_summary, summarise
+from heard.chat_app.conversation.support_model import supported_by_model
 from heard.chat_app.models.records import ModelFailure
-from heard.chat_app.safety.assessment import assess
-from heard.chat_app.safety.handoff import ending_dangers, handoff
-from heard.chat_app.safety.verdict import Danger, Level, SafetyVerdict
-from heard.db.records import ConversationRecord, DraftStatus, MessageRecord, Outcome, PromptHistory, ReplyRecord
+from heard.chat_app.safety.handoff import handoff
+from heard.chat_app.safety.verdict import SafetyVerdict
+from heard.db.records import ConversationRecord, DraftStatus, MessageRecord, Outcome, PromptHistory, ReplyRecord, Safety
 from heard.db.store import StoreError
 from heard.prompts.history import Exchange
 
 AnswerHandler = Callable[[TurnRequest, Services, PromptHistory], AsyncGenerator[TurnEvent, None]]
 """Answers a message that is stored as PENDING, and closes it with `close_message`."""
+
+LATER_SECONDS = (1, 5, 30, 120)
+"""Pauses before a crisis that could not be stored is tried again."""
+NOT_SENT = "Your message was not sent to the model."
 
 log = logging.getLogger(__name__)
 
@@ -61,62 +68,109 @@ async def run_turn(
 ) -> AsyncGenerator[TurnEvent, None]:
     """Run the turn of one message and yield its events, in the order of `events.py`. Closing the generator is Stop.
 
-    A crisis is handed off here, and so is every message after a hand-off that ended the conversation. Any other
-    message is stored. A question about the bot gets its fixed text, which names
-    the model as `naming` says; what is left is passed to `answer` (default: `write_reply`). With a `refusal`, a plain
-    sentence that says why (the conversation is busy, say), a message is stored and not answered.
+    A crisis is handed off here, and so is every message after a hand-off that ended the conversation. Any other message
+    is stored. A turn about the person's safety gets a reviewed text, a question about the bot its fixed text, which
+    names the model as `naming` says; what is left is passed to `answer` (default: `write_reply`). With a `refusal`, a
+    plain sentence that says why (the conversation is busy, say), a message is stored and not answered.
 
     Raises nothing that a person could cause: failures of models and database are events with a plain sentence.
     """
     request = replace(request, text=clean_unicode(request.text))
-    verdict = await asyncio.to_thread(assess, request.text)
-    if not verdict.crisis:
-        ended = await _ended(request, services)
-        if isinstance(ended, Refused):
-            yield ended
-            return
-        verdict = ended or verdict
+    try:
+        reading = await read_message(request, services)
+    except StoreError as error:
+        log.error("a conversation could not be read: %s", type(error).__name__)
+        yield Refused(f"{error} {NOT_SENT}")
+        return
+    verdict = reading.verdict
     if verdict.crisis:
+        services.unsaved_hand_offs.add(request.whose)
         try:
             # The numbers come first: a locked database must not keep them from the person.
             yield CrisisShown(handoff(request.country, verdict.language, verdict.danger))
         finally:
-            await _store_message(request, services, Outcome.CRISIS, verdict)
+            await _store_hand_off(request, services, verdict)
         return
-    admitted = await _admit(request, services, refusal)
+    care = await safety_turn(request, services, verdict, reading.standing)
+    if care and care.safety is Safety.SAFE:
+        services.unsaved_hand_offs.discard(request.whose)
+    admitted = await _admit(request, services, refusal, care.safety if care else None)
     if isinstance(admitted, Refused):
         yield admitted
         return
     try:
-        fixed = await bot_answer(request, services, opening=not admitted.turns, naming=naming)
+        fixed = care.text if care else await bot_answer(request, services, opening=not admitted.turns, naming=naming)
     except asyncio.CancelledError:
         await asyncio.shield(close_message(request, services, Outcome.STOPPED, None))
         raise
-    events = _fixed_reply(request, services, fixed) if fixed else (answer or write_reply)(request, services, admitted)
+    if care and care.safety is Safety.SUPPORTED and services.settings.crisis_model:
+        events = _supported_reply(request, services, reading.standing, care.text)
+    elif fixed:
+        events = _fixed_reply(request, services, fixed, care.safety if care else None)
+    else:
+        events = (answer or write_reply)(request, services, admitted)
     async with aclosing(events):
         async for event in events:
             yield event
 
 
-async def _fixed_reply(request: TurnRequest, services: Services, text: str) -> AsyncGenerator[TurnEvent, None]:
-    """Give and store a text that no model writes. It has no score and is never put to a vote."""
-    drafts = Drafts()
-    drafts.begin_fixed(text, 1, None)
-    drafts.end(DraftStatus.COMPLETE)
+async def _store_hand_off(request: TurnRequest, services: Services, verdict: SafetyVerdict) -> None:
+    """Store a crisis. While it could not be, the next messages are answered as after a hand-off all the same."""
+    if isinstance(await _store_message(request, services, Outcome.CRISIS, verdict=verdict), str):
+        in_background(_store_later(request, services, verdict))
+    else:
+        services.unsaved_hand_offs.discard(request.whose)
+
+
+async def _store_later(request: TurnRequest, services: Services, verdict: SafetyVerdict) -> None:
+    for pause in LATER_SECONDS:
+        await asyncio.sleep(pause)
+        if services.store.is_erased(request.conversation_id) or request.whose not in services.unsaved_hand_offs:
+            return  # erased, or the person has said that they are safe: stored now it would come after that
+        if not isinstance(await _store_message(request, services, Outcome.CRISIS, verdict=verdict), str):
+            services.unsaved_hand_offs.discard(request.whose)
+            return
+
+
+async def _supported_reply(
+    request: TurnRequest, services: Services, standing: Standing, fixed: str
+) -> AsyncGenerator[TurnEvent, None]:
+    """Give and store what the model of `crisis_model` writes, else the `fixed` text. Neither scored nor votable."""
+    try:
+        yield DraftStarted(1, None, scored=False)
+        drafts = await supported_by_model(request, services, standing)
+    except (asyncio.CancelledError, GeneratorExit):
+        await asyncio.shield(close_message(request, services, Outcome.STOPPED, None))
+        raise
+    async with aclosing(_fixed_reply(request, services, fixed, Safety.SUPPORTED, drafts)) as events:
+        async for event in events:
+            yield event
+
+
+async def _fixed_reply(
+    request: TurnRequest, services: Services, text: str, safety: Safety | None, drafts: Drafts | None = None
+) -> AsyncGenerator[TurnEvent, None]:
+    """Give and store a whole text: what `drafts` hold, else one that no model writes. Neither scored nor votable."""
+    if drafts is None:
+        drafts = Drafts()
+        drafts.begin_fixed(text, 1, None)
+        drafts.end(DraftStatus.COMPLETE)
     reply = drafts.reply_record(request)
     assert reply is not None
     try:
         yield DraftStarted(1, None, scored=False)
-        yield Token(text)
+        yield Token(reply.kept.text)
         yield DraftComplete()
     finally:
         # A Stop leaves nothing to stop: the text was whole before it was shown.
         closing = asyncio.ensure_future(close_message(request, services, Outcome.ANSWERED, reply))
         fault = await _outcome_of(closing)
-    yield Finished(reply, votable=False) if fault is None else _not_saved(fault, reply)
+    yield Finished(reply, votable=False, safety=safety) if fault is None else _not_saved(fault, reply)
 
 
-async def _admit(request: TurnRequest, services: Services, refusal: str | None) -> PromptHistory | Refused:
+async def _admit(
+    request: TurnRequest, services: Services, refusal: str | None, safety: Safety | None
+) -> PromptHistory | Refused:
     """Store the message. Returns the history before it, or the event that says why it is not answered."""
     visible, length, limit = has_visible(request.text), len(request.text), services.settings.message_limit
     if not visible and refusal is None:
@@ -130,8 +184,8 @@ async def _admit(request: TurnRequest, services: Services, refusal: str | None) 
         if visible:
             await _store_message(request, services, Outcome.REFUSED)
         return Refused(refusal)
-    past = await _store_message(request, services, Outcome.PENDING)
-    return Refused(f"{past} Your message was not sent to the model.") if isinstance(past, str) else past
+    past = await _store_message(request, services, Outcome.PENDING, safety)
+    return Refused(f"{past} {NOT_SENT}") if isinstance(past, str) else past
 
 
 async def write_reply(request: TurnRequest, services: Services, past: PromptHistory) -> AsyncGenerator[TurnEvent, None]:
@@ -197,22 +251,12 @@ def _not_saved(fault: str, reply: ReplyRecord) -> NotSaved:
     return NotSaved(sentence, reply.kept.text, reply.drafts)
 
 
-async def _ended(request: TurnRequest, services: Services) -> SafetyVerdict | Refused | None:
-    """Return the verdict of the hand-off that ended this conversation, or None while it goes on.
-
-    Where the database cannot say it, the event that says so: nothing is generated for a child because of a fault.
-    """
-    try:
-        first = await services.store.first_handoff(request.conversation_id, request.participant_id, ending_dangers())
-    except StoreError as error:
-        return Refused(f"{error} Your message was not sent to the model.")
-    if first is None or first.danger is None:
-        return None
-    return SafetyVerdict(Level.CRISIS, first.danger, first.language, Danger(first.danger), "conversation")
-
-
 async def _store_message(
-    request: TurnRequest, services: Services, outcome: Outcome, verdict: SafetyVerdict | None = None
+    request: TurnRequest,
+    services: Services,
+    outcome: Outcome,
+    safety: Safety | None = None,
+    verdict: SafetyVerdict | None = None,
 ) -> PromptHistory | str:
     """Store the message, and with it what it was handed off for. Returns the history before it, or the sentence of the
     fault."""
@@ -227,6 +271,7 @@ async def _store_message(
                 request.text,
                 outcome,
                 now,
+                safety=safety,
                 danger=danger,
                 language=language,
             ),

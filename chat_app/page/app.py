@@ -16,27 +16,35 @@ from weakref import WeakKeyDictionary
 
 import chainlit as cl
 from chainlit.data import get_data_layer
-from chainlit.input_widget import InputWidget, Select, Slider, Switch
 from chainlit.server import sio
 from chainlit.session import WebsocketSession
 from chainlit.types import ThreadDict
 
 from heard.chat_app.common.background import in_background
-from heard.chat_app.common.identity import country_from_headers
 from heard.chat_app.common.ids import is_uuid
 from heard.chat_app.conversation.drafts import FIXED_TEXT
 from heard.chat_app.conversation.events import TurnRequest
 from heard.chat_app.conversation.running_turns import Events, RunningTurn
 from heard.chat_app.conversation.turn import run_turn
-from heard.chat_app.page import chat_settings, reopen, settings_panel, wording
+from heard.chat_app.page import chat_settings, reopen, safety_page, wording
 from heard.chat_app.page.chainlit_output import ChainlitOutput
 from heard.chat_app.page.chainlit_patches import mute_profiles_warning, replace_callbacks, replace_socket_handlers
-from heard.chat_app.page.chat_settings import ChoiceError, Choices, Offer
+from heard.chat_app.page.chat_settings import ChoiceError, Choices
 from heard.chat_app.page.data_layer import HeardDataLayer
 from heard.chat_app.page.prompt_watch import current_prompts
 from heard.chat_app.page.reopen_ballots import ballot_entries
 from heard.chat_app.page.reply_renderer import ReplyRenderer
 from heard.chat_app.page.runtime import current
+from heard.chat_app.page.session_choices import (
+    choices_of,
+    current_offer,
+    current_session,
+    emitter,
+    participant_of,
+    set_choices,
+    show_panel,
+    visible_choices,
+)
 from heard.chat_app.page.tiny_note import note_under, with_tiny_note
 from heard.chat_app.safety.crisis_numbers import countries
 from heard.chat_app.studies.ballot_turn import run_ballot_turn
@@ -50,13 +58,11 @@ ICON = "/public/avatars/persona.svg"
 REOPEN_SECONDS = 0.05
 """Pause before a reopened page is drawn on: Chainlit sends the conversation right after `on_chat_resume` returns."""
 
-WIDGETS: dict[str, Callable[..., InputWidget]] = {"select": Select, "switch": Switch, "slider": Slider}
 
 mute_profiles_warning()
 
 P = ParamSpec("P")
 log = logging.getLogger("heard.chat_app.page.app")
-_choices: "WeakKeyDictionary[WebsocketSession, Choices]" = WeakKeyDictionary()
 _saved: "WeakKeyDictionary[WebsocketSession, Choices]" = WeakKeyDictionary()
 _following: set[tuple[str, str]] = set()
 """(session, reply) pairs that are being drawn, so that no page gets the same token twice."""
@@ -114,21 +120,6 @@ async def personas(user: cl.User | None) -> list[cl.ChatProfile]:
     ]
 
 
-def emitter() -> Any:
-    """Return the object that sends events to this callback's browser; untyped in Chainlit."""
-    return cl.context.emitter
-
-
-def current_session() -> WebsocketSession:
-    """Return the session of the browser that this callback serves."""
-    return cast(WebsocketSession, cl.context.session)
-
-
-def participant_of(session: WebsocketSession) -> str:
-    """Return the id of the signed-in participant."""
-    return session.user.identifier if session.user else ""
-
-
 def offered_personas() -> Mapping[str, Persona]:
     """Return the personas by id in menu order; in blind mode the neutral one alone, so that no menu is shown."""
     page = current()
@@ -148,50 +139,19 @@ def persona_of(session: WebsocketSession) -> Persona | None:
 # --- settings -------------------------------------------------------------------------------------------------------
 
 
-def current_offer() -> Offer:
-    """Return what the settings panel offers."""
-    services, blind = current().services, current().live_study is not None
-    improve = services.library.policies[services.settings.improve_policy]
-    return Offer(services.models.offered, services.library.strategies, dict(countries()), improve, blind)
-
-
-def visible_choices(session: WebsocketSession) -> dict[str, Any]:
-    """Return the present choices, as far as the page may know them."""
-    return chat_settings.visible_values(choices_of(session), current_offer())
-
-
-def choices_of(session: WebsocketSession) -> Choices:
-    """Return the present choices of a session."""
-    if session not in _choices:
-        cookies = {"cookie": str(session.environ.get("HTTP_COOKIE", ""))}
-        country = country_from_headers(cookies, dict(countries()))
-        page = current()
-        _choices[session] = chat_settings.default_choices(
-            page.services.settings, country, blind=page.live_study is not None
-        )
-    return _choices[session]
-
-
-async def show_panel(session: WebsocketSession) -> None:
-    """Fill the settings panel with the present choices."""
-    fields = settings_panel.fields(choices_of(session), current_offer())
-    panel: Any = cl.ChatSettings([WIDGETS[field.pop("kind")](**field) for field in fields])
-    await panel.send()
-
-
 @guarded
 async def on_settings(values: dict[str, Any]) -> None:
     """Apply the panel's values from the next message on; refuse invalid ones with a sentence."""
     session = current_session()
-    before = choices_of(session)
     try:
-        _choices[session] = chat_settings.updated_choices(before, values, current_offer())
+        set_choices(session, chat_settings.updated_choices(choices_of(session), values, current_offer()))
     except ChoiceError as refusal:
         await emitter().send_toast(str(refusal), "error")
         await show_panel(session)
     # Chainlit has already put the browser's raw values here, and would write them down.
     session.chat_settings = visible_choices(session)
     save_choices(session)
+    await safety_page.show_bar(session)
 
 
 def save_choices(session: WebsocketSession) -> None:
@@ -214,6 +174,7 @@ async def on_chat_start() -> None:
     if persona_of(session) is None:
         await send_notice(wording.NO_PERSONA)
     await show_panel(session)
+    await safety_page.show_bar(session)
 
 
 @guarded
@@ -232,9 +193,14 @@ async def on_chat_resume(thread: ThreadDict) -> None:
         replies, messages, ballots = {}, [], {}
         await emitter().send_toast(str(fault), "error")
     # The page's history does not hold the model, our tables do.
-    models = [reply.kept.model for reply in replies.values() if reply.kept.model != FIXED_TEXT]
+    asides = {message.id for message in messages if message.safety}  # no model of the person's choice wrote them
+    models = [
+        reply.kept.model
+        for message_id, reply in replies.items()
+        if reply.kept.model != FIXED_TEXT and message_id not in asides
+    ]
     kept = ({"model": models[-1]} if models else {}) | (metadata.get("chat_settings") or {})
-    _choices[session] = chat_settings.restored_choices(choices_of(session), kept, current_offer())
+    set_choices(session, chat_settings.restored_choices(choices_of(session), kept, current_offer()))
     session.chat_settings = visible_choices(session)
     profile, blind = persona_of(session), neutral_persona(page.services.library)
     neutral = blind.name
@@ -257,7 +223,13 @@ async def on_chat_resume(thread: ThreadDict) -> None:
         steps = with_tiny_note(steps, thread["id"], replies, page.services.models.specs)
     chosen = choices_of(session)
     under = reopen.page_elements(
-        thread["id"], replies, ballots, scores=chosen.live_scores, messages=messages, country=chosen.country
+        thread["id"],
+        replies,
+        ballots,
+        scores=chosen.live_scores,
+        messages=messages,
+        country=chosen.country,
+        check_in=reopen.open_check_in(messages, replies) if turn is None else None,
     )
     thread["elements"] = cast(Any, under)
 
@@ -267,6 +239,7 @@ async def on_chat_resume(thread: ThreadDict) -> None:
         in_background(follow_reopened(turn, session))
     thread["steps"] = cast(Any, steps)
     await show_panel(session)
+    await safety_page.show_bar(session)
 
 
 async def follow_reopened(turn: RunningTurn, session: WebsocketSession) -> None:
@@ -334,13 +307,18 @@ async def on_message(message: cl.Message) -> None:
 @guarded
 async def on_window_message(data: Any) -> None:
     """Note what the page reports: the width class of a ballot, for ballots that are skipped without a click, and the
-    country that a hand-off's picker chose, which is kept as if the panel had chosen it."""
+    country that a hand-off's picker chose, which is kept as if the panel had chosen it; take what a button says for the
+    person."""
     match data:
         case {"heard": "width", "width": str(width)} if width in WIDTHS:
             _widths[current_session()] = width
         case {"heard": "country", "country": str(country)} if country in dict(countries()):
             await on_settings({"country": country})
             await show_panel(current_session())
+        case {"heard": "ready"}:
+            await safety_page.show_bar(current_session())
+        case _ if (text := safety_page.text_of_button(data)) is not None:
+            await safety_page.say_for_person(text, on_message)
 
 
 async def on_stop(sid: str) -> None:
@@ -385,6 +363,8 @@ async def follow(turn: RunningTurn, session: WebsocketSession, *, saves_history:
         renderer = ReplyRenderer(page, cards=cards, reopened=reopened)
         async for view in turn.views():
             await renderer.draw(view)
+        if safety_page.changes_bar(turn.view):
+            await safety_page.show_bar(session)
         if current().live_study is None and (note := await note_under(turn, current().services)) is not None:
             await emitter().send_step(note)
     finally:

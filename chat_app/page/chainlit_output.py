@@ -3,7 +3,13 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from heard.chat_app.page.reopen import ballot_element, card_element, hand_off_id, handoff_element
+from heard.chat_app.page.reopen import (
+    ballot_element,
+    card_element,
+    check_in_element,
+    hand_off_id,
+    handoff_element,
+)
 from heard.chat_app.page.wording import SAFETY_AUTHOR
 
 
@@ -53,6 +59,10 @@ class ChainlitOutput:
     async def show_handoff(self, props: dict[str, Any]) -> None:
         """Show the hand-off, which is not stored in the history: it is drawn again from our tables."""
         await self.emitter().send_element(handoff_element(self.session.thread_id, self.message_id, props))
+
+    async def show_check_in(self) -> None:
+        """Show the buttons of a check-in, which are drawn again from our tables while it is open."""
+        await self.emitter().send_element(check_in_element(self.session.thread_id, self.reply.id))
 
     async def finish(self, text: str, author: str | None, *, new: bool, error: bool) -> None:
         """Set the final text on the page and, if it `saves_history`, in the history."""

@@ -153,7 +153,8 @@ class HeardDataLayer(SQLAlchemyDataLayer):
             if name is not None and user_id is not None:
                 title = await asyncio.to_thread(title_of, name)
                 await self.execute_sql(
-                    "UPDATE threads SET name = :name WHERE id = :id AND name IS NULL", {"name": title, "id": thread_id}
+                    "UPDATE threads SET name = :name WHERE id = :id AND name IS NULL",
+                    {"name": title, "id": thread_id},
                 )
             elif name is not None:
                 await self.set_thread_name(thread_id, name)

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from typing import Any, cast
 
 from heard.chat_app.safety.assessment import assess
+from heard.chat_app.safety.verdict import Level
 from heard.db.text import clean_value
 
 KEPT_METADATA = frozenset({"chat_profile"})
@@ -18,11 +19,11 @@ TITLE_LENGTH = 60
 def title_of(text: str) -> str:
     """Return a thread's title for the sidebar: the message's first words, at most TITLE_LENGTH characters.
 
-    A crisis is not shown there, where others may see it, and gets NEUTRAL_TITLE, as does an empty message.
-    Blocking: call it from a worker thread.
+    Blocking: call it from a worker thread. What the safety check finds anything in, a danger long past included, is not
+    shown there, where others may see it, and gets NEUTRAL_TITLE, as does an empty message.
     """
     words = " ".join(str(clean_value(text)).split())
-    if not words or assess(text).crisis:
+    if not words or assess(text).level is not Level.NONE:
         return NEUTRAL_TITLE
     if len(words) <= TITLE_LENGTH:
         return words

@@ -9,19 +9,28 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
+from heard.chat_app.conversation.check_in import check_ins
 from heard.chat_app.conversation.running_turns import RunningTurn
 from heard.chat_app.page import draft_cards, handoff_card, score_card
 from heard.chat_app.page.reopen_ballots import BallotEntry
-from heard.chat_app.page.wording import AVATAR, INTERRUPTED, SAFETY_AUTHOR, SYSTEM_AUTHOR, reply_text, stored_text
+from heard.chat_app.page.wording import (
+    AVATAR,
+    INTERRUPTED,
+    PERSON,
+    SAFETY_AUTHOR,
+    SYSTEM_AUTHOR,
+    reply_text,
+    stored_text,
+)
 from heard.chat_app.safety import crisis_check
 from heard.chat_app.safety.handoff import Handoff, handoff
 from heard.chat_app.safety.handoff_pages import as_markdown
 from heard.chat_app.studies.ballot_view import ELEMENT as BALLOT_ELEMENT
 from heard.chat_app.studies.ballot_view import entry_id
-from heard.db.records import DraftStatus, MessageRecord, Outcome, ReplyRecord
+from heard.db.records import DraftStatus, MessageRecord, Outcome, ReplyRecord, Safety
 
+CHECK_IN_ELEMENT = "HeardCheckIn"
 Step = dict[str, Any]
-PERSON = "You"
 _ID_NAMESPACE = uuid.UUID("0c8a6f1e-52f7-4c0b-9a3e-7be0d41f6c25")
 
 
@@ -54,6 +63,21 @@ def handoff_element(thread_id: str, message_id: str, props: Mapping[str, Any]) -
     """Return a hand-off as an element of the page, under its entry; the same id every time."""
     entry = hand_off_id(message_id)
     return _element(derived_id(entry, "hand-off"), thread_id, entry, handoff_card.ELEMENT, props)
+
+
+def check_in_element(thread_id: str, reply_id: str) -> dict[str, Any]:
+    """Return the buttons of a check-in as an element of the page, under its entry."""
+    texts = check_ins()["en"]
+    props = {"name": texts.question, "yes": texts.affirmed.label, "no": texts.denied.label, "answered": texts.asked}
+    return _element(derived_id(reply_id, "check-in"), thread_id, reply_id, CHECK_IN_ELEMENT, props)
+
+
+def open_check_in(messages: Sequence[MessageRecord], replies: Mapping[str, ReplyRecord]) -> str | None:
+    """Return the id of the reply whose question is to be answered next; None if there is none."""
+    taken = [message for message in messages if message.outcome is not Outcome.REFUSED]
+    if not taken or taken[-1].safety is not Safety.CHECKED_IN or taken[-1].id not in replies:
+        return None
+    return replies[taken[-1].id].id
 
 
 def _element(id_: str, thread_id: str, under: str, name: str, props: Mapping[str, Any]) -> dict[str, Any]:
@@ -230,9 +254,10 @@ def page_elements(
     scores: bool,
     messages: Sequence[MessageRecord] = (),
     country: str | None = None,
+    check_in: str | None = None,
 ) -> list[dict[str, Any]]:
-    """Return the elements under the entries: ballots, the hand-offs of `messages` with the numbers of `country`, and
-    with `scores` the score cards of replies."""
+    """Return the elements under the entries: ballots, the hand-offs of `messages` with the numbers of `country`, with
+    `scores` the score cards of replies, and the buttons of the open `check_in`, a reply's id."""
     entries = {entry_id(message_id): entry.props for message_id, entry in ballots.items()}
     built = [ballot_element(thread_id, under, props) for under, props in entries.items() if props is not None]
     built += [
@@ -240,6 +265,8 @@ def page_elements(
         for message in messages
         if message.outcome is Outcome.CRISIS
     ]
+    if check_in is not None:
+        built.append(check_in_element(thread_id, check_in))
     if scores:
         plain = {key: reply for key, reply in replies.items() if key not in ballots}
         built += [card_element(thread_id, reply_id, props) for reply_id, props in score_cards(plain).items()]

@@ -8,6 +8,7 @@ from heard.chat_app.conversation.running_turns import Crashed, Stopped, TurnView
 from heard.chat_app.page import draft_cards, score_card
 from heard.chat_app.page.handoff_card import handoff_props
 from heard.chat_app.page.wording import SAFETY_AUTHOR, SYSTEM_AUTHOR, reply_text
+from heard.db.records import Safety
 
 
 class ReplyOutput(Protocol):
@@ -37,6 +38,9 @@ class ReplyOutput(Protocol):
 
     async def show_handoff(self, props: dict[str, Any]) -> None:
         """Add the hand-off under its entry."""
+
+    async def show_check_in(self) -> None:
+        """Add the buttons of a check-in under the reply."""
 
     async def finish(self, text: str, author: str | None, *, new: bool, error: bool) -> None:
         """Set the final text.
@@ -109,6 +113,8 @@ class ReplyRenderer:
         match view.end:
             case CrisisShown(handoff):
                 await self.output.show_handoff(handoff_props(handoff))
+            case Finished(_, _, Safety.CHECKED_IN):
+                await self.output.show_check_in()
             case Finished(reply):
                 await self._show_card(draft_cards.final_props(reply.drafts))
             case BallotReady(props):

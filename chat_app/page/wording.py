@@ -12,6 +12,7 @@ from heard.prompts.records import Persona
 
 SAFETY_AUTHOR = "heard safety"
 SYSTEM_AUTHOR = "heard"
+PERSON = "You"
 AVATAR = "persona"
 """Picture beside replies, below `public/avatars/`. Not the page's own name, which Chainlit looks up elsewhere."""
 NOTE_AVATAR = "note"

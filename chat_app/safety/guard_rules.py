@@ -4,12 +4,12 @@ The same normaliser and automaton as the crisis check's: linear in the text, the
 """
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import lru_cache
 
-from heard.chat_app.safety.matcher import Matcher, uncovered_spans
-from heard.chat_app.safety.normalise import Normaliser, plain_tokens
+from heard.chat_app.safety.normalise import Normaliser
+from heard.chat_app.safety.owned_patterns import OwnedPatterns, Tokenise
 from heard.prompts.guard_files import GuardFile, GuardRule
 
 LONGEST = 2_000
@@ -40,60 +40,6 @@ class GuardMatch:
     pattern: str
 
 
-class _Patterns:
-    """Patterns of several owners, by number; an owner's exceptions take out what lies wholly inside them."""
-
-    def __init__(self, guard: GuardFile, tokenise: "Tokenise") -> None:
-        self._found, self._safe = Matcher(tokenise), Matcher(tokenise, strict=True)
-        self._owners: list[int] = []
-        self._texts: list[str] = []
-        for matcher in (self._found, self._safe):
-            matcher.reader.define(guard.macros)
-
-    def add(self, owner: int, patterns: Iterable[str], safe: Iterable[str] = ()) -> None:
-        for pattern in patterns:
-            self._found.add(pattern, len(self._owners))
-            self._owners.append(owner)
-            self._texts.append(pattern)
-        for pattern in safe:
-            self._safe.add(pattern, owner)
-
-    def compile(self) -> None:
-        self._found.compile()
-        self._safe.compile()
-
-    @property
-    def words(self) -> frozenset[str]:
-        return frozenset(self._found.reader.vocabulary | self._safe.reader.vocabulary)
-
-    @property
-    def prefixes(self) -> frozenset[str]:
-        return frozenset(self._found.reader.prefixes | self._safe.reader.prefixes)
-
-    def owners(self, tokens: Sequence[str]) -> dict[int, str]:
-        """Each owner of what is found and not excepted, with its pattern."""
-        spans = self._found.find(tokens)
-        covers = self._safe.find_around(tokens, spans) if spans else []
-        found: dict[int, str] = {}
-        for owner in dict.fromkeys(self._owners[span.label] for span in spans):
-            own = [span for span in spans if self._owners[span.label] == owner]
-            kept = uncovered_spans(own, [cover for cover in covers if cover.label == owner], tokens)
-            if kept:
-                found[owner] = self._texts[kept[0].label]
-        return found
-
-
-class Tokenise:
-    """A pattern's words as tokens, each kept: the same words stand in many patterns."""
-
-    def __init__(self, rewrites: dict[str, str]) -> None:
-        self._tokens = cache(lambda text: tuple(plain_tokens(text, rewrites)))
-
-    def __call__(self, text: str) -> tuple[str, ...]:
-        """The tokens of `text`."""
-        return self._tokens(text)
-
-
 class GuardRules:
     """The rules of one file. Immutable after it is made, but for caches; call it from one thread at a time."""
 
@@ -103,7 +49,7 @@ class GuardRules:
         self._rules = list(guard.rules.values())
         self._topics = list(guard.topics)
         self._kinds = list(guard.kinds)
-        self._reply, self._unless, self._said, self._excuses = (_Patterns(guard, tokenise) for _ in range(4))
+        self._reply, self._unless, self._said, self._excuses = (OwnedPatterns(guard.macros, tokenise) for _ in range(4))
         for label, rule in enumerate(self._rules):
             self._reply.add(label, rule.reply, rule.safe)
             self._unless.add(label, rule.unless)

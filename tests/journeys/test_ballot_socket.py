@@ -130,6 +130,8 @@ async def test_a_crisis_gets_no_ballot_and_no_model(blind: Blind, page: SocketPa
     assert blind.asked == 0
     await blind.served.settled([("crisis",)], OUTCOME, turn.message_id)
     assert blind.served.rows("SELECT count(*) FROM ballot WHERE message_id = ?", turn.message_id) == [(0,)]
+    await page.send("I'm safe now.")
+    assert blind.asked == 0
     await page.send("My week was too much.")
     assert blind.asked == 3  # so calls are counted
 

@@ -111,6 +111,7 @@ async def test_no_later_prompt_holds_what_was_not_answered(talking: Served, visi
         await page.choose(model="talker")
         await page.send("A good question.")
         await page.send(CRISIS)
+        await page.send("I'm safe now.")
         await page.send("TOOLONG " * 2000)
         await page.send("BROKENASK please")
         stopped = await page.begin("STOPPEDASK please")
@@ -122,12 +123,21 @@ async def test_no_later_prompt_holds_what_was_not_answered(talking: Served, visi
         last = await page.send("And now?")
         assert last.text == WARM
     prompt = json.dumps(talking.model.requests[-1]["messages"])
-    for words in ("kill", "TOOLONG", "BROKEN", "STOPPED", "BESIDE", "word0", "116 123"):
+    for words in ("kill", "safe now", "TOOLONG", "BROKEN", "STOPPED", "BESIDE", "word0", "116 123"):
         assert words not in prompt, words
     assert "A good question." in prompt
     assert "And now?" in prompt
     await talking.settled(
-        [("answered",), ("crisis",), ("refused",), ("broken",), ("stopped",), ("refused",), ("answered",)],
+        [
+            ("answered",),
+            ("crisis",),
+            ("answered",),
+            ("refused",),
+            ("broken",),
+            ("stopped",),
+            ("refused",),
+            ("answered",),
+        ],
         "SELECT outcome FROM message WHERE conversation_id = ? ORDER BY position",
         page.thread,
     )

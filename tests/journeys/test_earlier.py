@@ -38,4 +38,6 @@ async def test_the_chat_looks_back_but_never_at_a_crisis(
     await page.choose(model="talker")
     talking.play(*([] if noted else [reply(WARM)]), reply(ANSWER))  # nobody answers a crisis but the help page
     await page.send(first)
+    if noted:
+        await page.send("I'm safe now.")
     assert notes(talking, await page.send(NOW)) == noted

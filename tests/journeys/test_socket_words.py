@@ -111,4 +111,5 @@ async def test_a_locked_database_gets_a_sentence_and_the_input_back(talking: Ser
         crisis = await page.send(CRISIS, seconds=60)
         assert crisis.reply["name"] == "heard safety"  # numbers come even then
         other.execute("ROLLBACK")
+    await page.send("I'm safe now.")
     assert (await page.send("And after.")).text == WARM

@@ -1,6 +1,7 @@
 // What Chainlit's page has no setting for. A module, because it imports one.
 import * as ballot from "../../static/ballot.js";
 import * as handoff from "../../static/handoff.js";
+import { foldAnswered, place as placeBar } from "./safety.js";
 
 // 0. Chainlit compiles its elements in the browser and lets them import nothing but what it has built in, so the ballot's
 // element takes the script that it shares with the survey's page from here. One name, for Chainlit loads one script.
@@ -114,6 +115,8 @@ function speakLast() {
 }
 
 function look() {
+  placeBar();
+  foldAnswered();
   keepInView();
   nameButtons();
   speak();

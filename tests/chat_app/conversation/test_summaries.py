@@ -132,6 +132,7 @@ async def test_what_was_a_crisis_or_refused_is_in_no_summary(world: World) -> No
     talk = Talk(world)
     await talk.say(f"turn 0: {SAID}")
     assert isinstance((await talk.say(CRISIS))[0], CrisisShown)
+    await talk.say("I'm safe now.")
     assert isinstance((await talk.say("unsendable " * 1000))[0], Refused)
     for number in range(1, 14):
         await talk.say(f"turn {number}: {SAID}")

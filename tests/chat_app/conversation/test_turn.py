@@ -183,8 +183,8 @@ async def test_a_crisis_message_reaches_no_model_no_scorer_and_no_later_prompt(w
     assert world.outcome(first) == "crisis"
     for table in ("reply", "draft", "score"):
         assert world.rows(f"SELECT count(*) FROM {table}") == [(0,)]  # noqa: S608 - names of our own tables
-    later = world.request("Thank you. My week at work was hard all the same.", conversation_id=first.conversation_id)
-    await world.run(later)
+    for text in ("I'm safe now.", "My week at work was hard all the same."):
+        await world.run(world.request(text, conversation_id=first.conversation_id))
     assert len(world.server.requests) == 1
     assert "kill myself" not in str(world.server.requests[0])
 

@@ -1,0 +1,97 @@
+"""How a message is read for danger: the rules at once, then with what the conversation remembers.
+
+What the rules alone hand off never waits for the database. Whatever else a message may be, it is judged with the
+person's messages before it, with what was said after a hand-off or a check-in, and together with the signs of several.
+"""
+
+import asyncio
+import logging
+from dataclasses import dataclass
+
+from heard.chat_app.conversation.check_in import Answer, read_answer
+from heard.chat_app.conversation.events import TurnRequest
+from heard.chat_app.conversation.services import Services
+from heard.chat_app.conversation.standing import Standing
+from heard.chat_app.safety import crisis_check
+from heard.chat_app.safety.assessment import LOOKED_BACK, assess
+from heard.chat_app.safety.handoff import ending_dangers
+from heard.chat_app.safety.rising import RisingReader
+from heard.chat_app.safety.verdict import Danger, Level, SafetyVerdict
+from heard.db.errors import StoreError
+from heard.db.safety_history import SafetyHistory
+
+HISTORY_SECONDS = 0.25
+"""How long the head, which finds what the rules do not, waits for the person's earlier messages."""
+
+_GRAVITY = list(Level)
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class MessageReading:
+    """How a message is met, and where its conversation stands."""
+
+    verdict: SafetyVerdict
+    standing: Standing
+
+
+async def read_message(request: TurnRequest, services: Services) -> MessageReading:
+    """Read a message that is not stored yet.
+
+    Raises StoreError if the conversation cannot be read, unless the message is to be handed off without it.
+    """
+    remembering = asyncio.ensure_future(services.store.safety_history(request.conversation_id, request.participant_id))
+    try:
+        verdict = await asyncio.to_thread(crisis_check.check, request.text)
+        if verdict.crisis:
+            return MessageReading(verdict, Standing(SafetyHistory()))
+        await asyncio.wait([remembering], timeout=HISTORY_SECONDS)
+        if not remembering.done():
+            verdict = await asyncio.to_thread(assess, request.text)
+            if verdict.crisis:
+                return MessageReading(verdict, Standing(SafetyHistory()))
+        try:
+            history = await asyncio.shield(remembering)
+        except StoreError:
+            verdict = await asyncio.to_thread(assess, request.text)
+            if verdict.crisis:
+                return MessageReading(verdict, Standing(SafetyHistory()))
+            raise
+        if (ended := await _ended(request, services, history)) is not None:
+            return MessageReading(ended, Standing(history))
+        standing = Standing(history, unsaved=request.whose in services.unsaved_hand_offs)
+        return MessageReading(await asyncio.to_thread(_judge, request.text, standing, services.rising), standing)
+    finally:
+        # A read that nobody waits for any more ends by itself; its fault is of no interest.
+        remembering.add_done_callback(lambda done: done.cancelled() or done.exception())
+
+
+async def _ended(request: TurnRequest, services: Services, history: SafetyHistory) -> SafetyVerdict | None:
+    """Return the verdict of the hand-off that ended this conversation, or None while it goes on. Raises StoreError:
+    nothing is generated for a child because of a fault."""
+    if not any(turn.handed_off for turn in history.turns):
+        return None
+    first = await services.store.first_handoff(request.conversation_id, request.participant_id, ending_dangers())
+    if first is None or first.danger is None:
+        return None
+    return SafetyVerdict(Level.CRISIS, first.danger, first.language, Danger(first.danger), "conversation")
+
+
+def _judge(text: str, standing: Standing, rising: RisingReader) -> SafetyVerdict:
+    """Return how a message is met in its conversation. Blocking."""
+    before = standing.history.messages
+    verdict = assess(text, before[-LOOKED_BACK:], alert=standing.alert)
+    if verdict.crisis:
+        return verdict
+    verdict = max(verdict, rising.read((*before, text)), key=lambda one: _GRAVITY.index(one.level))
+    if verdict.crisis:
+        return verdict
+    answer = read_answer(text) if standing.answering else None
+    # Asked once, and not answered: where there is a second reason to ask, nobody is asked again.
+    unanswered = (
+        verdict.level is Level.CHECK_IN and standing.checked_in and not standing.denied and answer is not Answer.NO
+    )
+    if answer is Answer.YES or (unanswered and not standing.in_support):
+        return SafetyVerdict(Level.CRISIS, Danger.SUICIDE.value, verdict.language or "en", reader="conversation")
+    return verdict
