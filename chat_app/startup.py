@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 
 from heard.chat_app.common.background import in_background
+from heard.chat_app.common.places import check_names, in_force
 from heard.chat_app.common.settings import Settings, SettingsError
 from heard.chat_app.conversation.bot_questions import BotQuestions
 from heard.chat_app.conversation.examples import ExamplePicker
@@ -117,11 +118,12 @@ async def open_services(
 
     `settings.default_model` of the services is the embedded model's name where the settings name none.
 
-    Raises SettingsError, ModelsError, NotEnoughMemoryError, PromptFileError, StudyFileError, WeightsError, ScorerError
+    Raises SettingsError, PlacesError, ModelsError, NotEnoughMemoryError, PromptFileError, StudyFileError, WeightsError, ScorerError
     or StoreError, each with a plain sentence.
     """
 
     library = PromptLibrary.load(settings.prompts_dir, settings.persona_word)
+    check_names(in_force(settings), {persona.id: persona.name for persona in library.personas.values()})
     weights = weights or check_weights(settings.cache_dir, settings.embedded)
     settings = _with_default_model(settings, weights)
     specs = load_models(settings.models_file, weights.model)

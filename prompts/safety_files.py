@@ -24,7 +24,8 @@ Day = Annotated[datetime.date, Strict()]
 Patterns = tuple[NonEmpty, ...]
 
 
-def _country_code(key: Any) -> str:
+def country_code(key: Any) -> str:
+    """Return a key that is an ISO 3166-1 alpha-2 code. Raises ValueError."""
     fits = isinstance(key, str) and len(key) == 2 and key.isupper()
     return validated(str(key), [] if fits else ['is not a two-letter country code in capitals (quote "NO")'])
 
@@ -67,7 +68,8 @@ class Line:
     checked: Day
 
 
-def _within_reach(line: Line) -> Line:
+def within_reach(line: Line) -> Line:
+    """Return a line that can be called or written to. Raises ValueError."""
     reached = line.call or line.text or line.url
     return validated(line, [] if reached else ["has no call, text or url, so nobody could reach it"])
 
@@ -83,7 +85,7 @@ class Country:
     emergency_source: NonEmpty
     checked: Day
     """When the emergency number was checked."""
-    lines: tuple[Annotated[Line, AfterValidator(_within_reach)], ...] = ()
+    lines: tuple[Annotated[Line, AfterValidator(within_reach)], ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,7 +101,7 @@ class Directory:
 @with_config(extra="forbid")
 @dataclass(frozen=True, slots=True)
 class _HotlinesFile:
-    countries: Annotated[Mapping[Annotated[str, BeforeValidator(_country_code)], Country], Field(min_length=1)]
+    countries: Annotated[Mapping[Annotated[str, BeforeValidator(country_code)], Country], Field(min_length=1)]
     directories: Annotated[tuple[Directory, ...], Field(min_length=1)]
 
 

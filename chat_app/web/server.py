@@ -31,6 +31,7 @@ from heard.chat_app.web.pages import (
     crisis_help,
     own_data_routes,
     results_routes,
+    safety_routes,
     scorer_routes,
     survey_routes,
 )
@@ -45,6 +46,7 @@ ROUTERS = (
     consent_routes.router,
     crisis_help.router,
     own_data_routes.router,
+    safety_routes.router,
     scorer_routes.router,
     survey_routes.router,
     results_routes.router,
@@ -140,7 +142,7 @@ def trusted_hosts(settings: Settings) -> list[str]:
 
 def consent_check(services: Services) -> Callable[[str], Awaitable[bool]]:
     """Whether a participant's newest answer allows the chat under the notice in force."""
-    version = notice(services.settings.persona_word).version
+    version = notice(services.settings).version
 
     async def may_chat(participant_id: str) -> bool:
         stored = await services.store.latest_consent(participant_id)

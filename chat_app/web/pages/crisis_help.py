@@ -9,6 +9,7 @@ from fastapi.responses import Response
 from heard.chat_app.safety import crisis_check
 from heard.chat_app.web.dependencies import CountryDep
 from heard.chat_app.web.pages.rendering import page
+from heard.prompts.child_line_files import ChildLines, load_child_lines
 from heard.prompts.safety_files import HandoffText, Hotlines, load_handoff, load_hotlines
 
 router = APIRouter()
@@ -35,6 +36,20 @@ def handoff(language: str | None, country: str | None) -> dict[str, Any]:
     english = _handoff_texts()["en"]
     own = _handoff_texts().get(language or "en", english)
     return {"texts": list(dict.fromkeys((own, english))), "country": country, **phone_numbers(country)}
+
+
+@cache
+def _child_lines() -> tuple[ChildLines, ...]:
+    return load_child_lines()
+
+
+def child_lines(country: str | None) -> list[ChildLines]:
+    """Lines for children: one country's and those for several, or all without a choice or where there are none."""
+    return [one for one in _child_lines() if one.code in (country, "")] if country in _codes() else [*_child_lines()]
+
+
+def _codes() -> set[str]:
+    return {one.code for one in _child_lines() if one.code}
 
 
 @router.get("/help")
