@@ -118,8 +118,8 @@ async def open_services(
 
     `settings.default_model` of the services is the embedded model's name where the settings name none.
 
-    Raises SettingsError, PlacesError, ModelsError, NotEnoughMemoryError, PromptFileError, StudyFileError, WeightsError, ScorerError
-    or StoreError, each with a plain sentence.
+    Raises SettingsError, PlacesError, ModelsError, NotEnoughMemoryError, PromptFileError, StudyFileError, WeightsError,
+    ScorerError or StoreError, each with a plain sentence.
     """
 
     library = PromptLibrary.load(settings.prompts_dir, settings.persona_word)

@@ -70,8 +70,8 @@ def tell_notice(settings: "Settings") -> None:
         + [f"the rules of {' and '.join(asking)} ask for them"] * bool(asking)
     )
     typer.echo(
-        f"warning: the notice does not tell {', '.join(lacking)}, although {why}. Set {'them' if len(lacking) > 1 else 'it'} "
-        "in settings.toml; `heard settings` shows all.",
+        f"warning: the notice does not tell {', '.join(lacking)}, although {why}. "
+        "Say it in settings.toml; `heard settings` shows what is set.",
         err=True,
     )
 

@@ -23,6 +23,7 @@ from heard.chat_app.studies.survey import Surveys
 from heard.chat_app.web import api, vote_routes
 from heard.chat_app.web.chat_mount import ChatSessions, ChatTokens, mount_chat
 from heard.chat_app.web.consent_gate import ConsentGate, LoginTokens
+from heard.chat_app.web.daily import Daily
 from heard.chat_app.web.dependencies import OpenChats, Site
 from heard.chat_app.web.health import Health
 from heard.chat_app.web.middleware import BodyLimit, ErrorBoundary, OriginCheck, SecurityHeaders
@@ -96,7 +97,7 @@ def create_parent(
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
-        async with health.watching():
+        async with health.watching(), Daily(services).running():
             try:
                 yield
             finally:
