@@ -12,6 +12,8 @@ from heard.chat_app.common.places import check_names, in_force
 from heard.chat_app.common.settings import Settings, SettingsError
 from heard.chat_app.conversation.bot_questions import BotQuestions
 from heard.chat_app.conversation.examples import ExamplePicker
+from heard.chat_app.conversation.reliance import Reliance
+from heard.chat_app.conversation.reliance_words import RelianceWords
 from heard.chat_app.conversation.services import Services
 from heard.chat_app.models.client import Models, load_models
 from heard.chat_app.models.downloads import Weights, check_weights
@@ -28,6 +30,7 @@ from heard.db.store import Store
 from heard.db.study_store import StudyStore
 from heard.hints import nearest_name
 from heard.prompts.library import PromptLibrary
+from heard.prompts.nudge_files import load_nudges
 from heard.prompts.policy_files import OFF
 from heard.scorer.emotion import DEFAULT as READING
 from heard.scorer.emotion import EmotionFile, EmotionReader
@@ -156,6 +159,7 @@ async def open_services(
     guard = ReplyGuard.load(_encoder(GuardHeadFile.load(), scorer, embedded), scorer.misreads)
     vectors = partial(embedded_vectors, embedded, scorer.vectors)
     bot_questions = BotQuestions(vectors, settings.cache_dir)
+    nudges = load_nudges()
     services = Services(
         settings,
         store,
@@ -168,6 +172,7 @@ async def open_services(
         bot_questions=bot_questions,
         guard=guard,
         examples=ExamplePicker(vectors, settings.cache_dir),
+        reliance=Reliance(nudges, RelianceWords(nudges, vectors, settings.cache_dir), store, settings),
     )
     loop, summary_tasks = asyncio.get_running_loop(), services.summary_tasks
 

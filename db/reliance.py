@@ -1,9 +1,9 @@
 """What the timers of over-reliance need: when a person has written lately, and the day of their last nudge."""
 
 from collections.abc import Sequence
-from datetime import date, datetime, timedelta
+from datetime import UTC, date, datetime, time, timedelta
 
-from sqlalchemy import or_, select, update
+from sqlalchemy import func, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from heard.db.tables import ConversationRow, MessageRow, ParticipantRow
@@ -47,10 +47,16 @@ def talked_without_break(times: Sequence[datetime], now: datetime, longest_break
     return now - begun
 
 
-def days_in_a_row(times: Sequence[datetime], today: date) -> int:
-    """Return the number of days (UTC) with a message, without a gap, up to and with today."""
-    days = {moment.date() for moment in times}
-    row = 0
-    while today - timedelta(days=row) in days:
-        row += 1
-    return row
+async def wrote_daily(session: AsyncSession, participant_id: str, today: date, days: int) -> bool:
+    """Return whether a person has written on each of the last `days` days (UTC), up to and with today."""
+    first = datetime.combine(today - timedelta(days=days - 1), time(), UTC)
+    sqlite = session.get_bind().dialect.name == "sqlite"
+    # Both databases keep UTC; PostgreSQL has to be told in which zone a day begins.
+    day = func.date(MessageRow.created_at if sqlite else func.timezone("UTC", MessageRow.created_at))
+    number = await session.scalar(
+        select(func.count(day.distinct()))
+        .select_from(MessageRow)
+        .join(ConversationRow, ConversationRow.id == MessageRow.conversation_id)
+        .where(ConversationRow.participant_id == participant_id, MessageRow.created_at >= first)
+    )
+    return int(number or 0) >= days

@@ -28,6 +28,7 @@ from heard.db.errors import (
     StoreUnavailable,
 )
 from heard.db.flags import research_flags, save_flag
+from heard.db.message_times import MessageTime, read_message_times
 from heard.db.person_export import export_participant
 from heard.db.prompt_history import (
     HISTORY_TURNS,
@@ -245,6 +246,10 @@ class Store:
         """Store a summary. Raises StoreGone, and writes nothing, if the conversation has been erased meanwhile."""
         await self._write(lambda session: save_summary(session, summary), attempts=CLOSE_ATTEMPTS)
 
+    async def message_times(self, conversation_id: str) -> list[MessageTime]:
+        """Return when each message of a conversation was written, in order, without its text."""
+        return await self._read(lambda session: read_message_times(session, conversation_id))
+
     async def messages(self, conversation_id: str) -> list[MessageRecord]:
         """Return every message of a conversation in order, with its outcome."""
 
@@ -310,6 +315,10 @@ class Store:
     async def written_since(self, participant_id: str, since: datetime) -> Sequence[datetime]:
         """Return the times of a person's messages from `since` on, the newest first."""
         return await self._read(lambda session: reliance.written_since(session, participant_id, since))
+
+    async def wrote_daily(self, participant_id: str, today: date, days: int) -> bool:
+        """Return whether a person has written on each of the last `days` days, up to and with today."""
+        return await self._read(lambda session: reliance.wrote_daily(session, participant_id, today, days))
 
     async def people_with_expired(self, before: datetime) -> list[str]:
         """Return the ids of the people of whom something is older than `before` and may go."""

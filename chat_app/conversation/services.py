@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from heard.chat_app.common.settings import Settings
 from heard.chat_app.conversation.bot_questions import BotQuestions
 from heard.chat_app.conversation.examples import ExamplePicker
+from heard.chat_app.conversation.reliance import Reliance
 from heard.chat_app.conversation.summary_tasks import SummaryTasks
 from heard.chat_app.models.client import Models
 from heard.chat_app.models.local_chat import Engine
@@ -36,6 +37,8 @@ class Services:
     """Reads what models write before anybody sees it; None in a process without an encoder."""
     examples: ExamplePicker | None = None
     """Picks the examples that go before a message; None in a process without an encoder."""
+    reliance: Reliance | None = None
+    """Gives notes towards people; None in a process without a page."""
     scoring: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(1, thread_name_prefix="scorer"))
     """The scorer's own thread, so that scoring never waits behind other work of the default pool."""
     summary_tasks: SummaryTasks = field(default_factory=SummaryTasks)

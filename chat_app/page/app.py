@@ -24,6 +24,7 @@ from chainlit.types import ThreadDict
 from heard.chat_app.common.background import in_background
 from heard.chat_app.common.identity import country_from_headers
 from heard.chat_app.common.ids import is_uuid
+from heard.chat_app.common.places import DISCLOSURE, in_force
 from heard.chat_app.conversation.drafts import FIXED_TEXT
 from heard.chat_app.conversation.events import TurnRequest
 from heard.chat_app.conversation.running_turns import Events, RunningTurn
@@ -37,7 +38,8 @@ from heard.chat_app.page.prompt_watch import current_prompts
 from heard.chat_app.page.reopen_ballots import ballot_entries
 from heard.chat_app.page.reply_renderer import ReplyRenderer
 from heard.chat_app.page.runtime import current
-from heard.chat_app.page.tiny_note import note_under, with_tiny_note
+from heard.chat_app.page.talk_notes import TalkNotes, with_disclosures
+from heard.chat_app.page.tiny_note import with_tiny_note
 from heard.chat_app.safety import crisis_check
 from heard.chat_app.studies.ballot_turn import run_ballot_turn
 from heard.chat_app.studies.ballot_view import entry_id
@@ -113,7 +115,9 @@ async def personas(user: cl.User | None) -> list[cl.ChatProfile]:
         cl.ChatProfile(
             name=persona.id,
             display_name=persona.name,
-            markdown_description=wording.introduction(persona),
+            markdown_description=wording.introduction(
+                persona, (DISCLOSURE, *in_force(current().services.settings).persona)
+            ),
             icon=ICON,
             default=place == 0,
             starters=[cl.Starter(label=starter.label, message=starter.message) for starter in persona.starters],
@@ -261,6 +265,7 @@ async def on_chat_resume(thread: ThreadDict) -> None:
         ballots=ballots,
         ballot_author=neutral,
     )
+    steps = with_disclosures(steps, thread["id"], messages, in_force(page.services.settings))
     if page.live_study is None:
         steps = with_tiny_note(steps, thread["id"], replies, page.services.models.specs)
     under = reopen.page_elements(thread["id"], replies, ballots, scores=choices_of(session).live_scores)
@@ -382,10 +387,11 @@ async def follow(turn: RunningTurn, session: WebsocketSession, *, saves_history:
         )
         page = ChainlitOutput(session, emitter, reply, message_id=turn.request.message_id, saves_history=saves_history)
         renderer = ReplyRenderer(page, cards=cards, reopened=reopened)
+        notes = TalkNotes(turn, current(), emitter, nudges=saves_history and not reopened)
         async for view in turn.views():
+            await notes.before(view)
             await renderer.draw(view)
-        if current().live_study is None and (note := await note_under(turn, current().services)) is not None:
-            await emitter().send_step(note)
+        await notes.after()
     finally:
         _following.discard(key)
 

@@ -4,7 +4,7 @@ from datetime import UTC, date, datetime, timedelta
 
 import pytest
 
-from heard.db.reliance import days_in_a_row, talked_without_break
+from heard.db.reliance import talked_without_break
 from heard.db.store import Store
 from tests.db.conftest import Make
 
@@ -52,9 +52,18 @@ def test_a_talk_lasts_until_a_break() -> None:
     assert talked_without_break([*every(10, 4), NOON - timedelta(hours=3)], NOON, BREAK) == timedelta(minutes=30)
 
 
-def test_days_in_a_row_have_no_gap_and_end_today() -> None:
-    days = [NOON - timedelta(days=place) for place in range(5)]
-    assert days_in_a_row(days, TODAY) == 5
-    assert days_in_a_row([*days[:2], *days[3:]], TODAY) == 2
-    assert days_in_a_row(days[1:], TODAY) == 0
-    assert days_in_a_row([], TODAY) == 0
+@pytest.mark.parametrize(("days", "row"), [(3, True), (4, False)])
+async def test_days_in_a_row_have_no_gap_and_end_today(
+    store: Store, make: Make, person: str, days: int, row: bool
+) -> None:
+    await store.ensure_participant("other")
+    midnight = datetime(2026, 5, 31, tzinfo=UTC)
+    mine, theirs = make.conversation(person), make.conversation("other")
+    for conversation, at in (
+        (mine, midnight), (mine, midnight + timedelta(hours=23)), (mine, midnight - timedelta(seconds=1)),
+        (mine, midnight - timedelta(days=2)), (mine, midnight - timedelta(days=4)),
+        (theirs, midnight - timedelta(days=3)),
+    ):  # fmt: skip
+        await store.open_turn(conversation, make.message(conversation, created_at=at))
+    assert await store.wrote_daily(person, TODAY, days) is row
+    assert not await store.wrote_daily(person, TODAY + timedelta(days=1), days)
