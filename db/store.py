@@ -15,7 +15,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession
 from sqlalchemy.orm import selectinload
 
-from heard.db import reliance, retention
+from heard.db import nudge_days, retention
 from heard.db.erase import delete_conversation_rows, delete_participant_rows, scrub
 from heard.db.errors import (
     StoreBusy,
@@ -306,19 +306,19 @@ class Store:
 
     async def nudged_on(self, participant_id: str) -> date | None:
         """Return the day (UTC) of a person's last nudge, or None."""
-        return await self._read(lambda session: reliance.nudged_on(session, participant_id))
+        return await self._read(lambda session: nudge_days.nudged_on(session, participant_id))
 
     async def take_nudge(self, participant_id: str, today: date) -> bool:
         """Note that a person is nudged today; False if they were already."""
-        return await self._write(lambda session: reliance.take_nudge(session, participant_id, today))
+        return await self._write(lambda session: nudge_days.take_nudge(session, participant_id, today))
 
     async def written_since(self, participant_id: str, since: datetime) -> Sequence[datetime]:
         """Return the times of a person's messages from `since` on, the newest first."""
-        return await self._read(lambda session: reliance.written_since(session, participant_id, since))
+        return await self._read(lambda session: nudge_days.written_since(session, participant_id, since))
 
     async def wrote_daily(self, participant_id: str, today: date, days: int) -> bool:
         """Return whether a person has written on each of the last `days` days, up to and with today."""
-        return await self._read(lambda session: reliance.wrote_daily(session, participant_id, today, days))
+        return await self._read(lambda session: nudge_days.wrote_daily(session, participant_id, today, days))
 
     async def people_with_expired(self, before: datetime) -> list[str]:
         """Return the ids of the people of whom something is older than `before` and may go."""

@@ -71,7 +71,7 @@ def retention(
     from datetime import UTC, datetime
 
     from heard.chat_app.common.settings import load_settings
-    from heard.chat_app.conversation.retention import apply_retention, cutoff
+    from heard.chat_app.conversation.retention_run import apply_retention, cutoff
 
     days, now = load_settings().retention_days, datetime.now(UTC)
     if days == 0:

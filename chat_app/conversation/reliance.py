@@ -12,7 +12,7 @@ from datetime import UTC, date, datetime, timedelta
 from heard.chat_app.common.settings import Settings
 from heard.chat_app.conversation.reliance_words import RelianceWords
 from heard.chat_app.safety.assessment import assess
-from heard.db import reliance as stored
+from heard.db import nudge_days as stored
 from heard.db.errors import StoreError
 from heard.db.store import Store
 from heard.prompts.nudge_files import NudgeKind, Nudges

@@ -38,8 +38,7 @@ from heard.chat_app.page.prompt_watch import current_prompts
 from heard.chat_app.page.reopen_ballots import ballot_entries
 from heard.chat_app.page.reply_renderer import ReplyRenderer
 from heard.chat_app.page.runtime import current
-from heard.chat_app.page.talk_notes import TalkNotes, with_disclosures
-from heard.chat_app.page.tiny_note import with_tiny_note
+from heard.chat_app.page.talk_notes import TalkNotes, with_notes
 from heard.chat_app.safety import crisis_check
 from heard.chat_app.studies.ballot_turn import run_ballot_turn
 from heard.chat_app.studies.ballot_view import entry_id
@@ -265,9 +264,7 @@ async def on_chat_resume(thread: ThreadDict) -> None:
         ballots=ballots,
         ballot_author=neutral,
     )
-    steps = with_disclosures(steps, thread["id"], messages, in_force(page.services.settings))
-    if page.live_study is None:
-        steps = with_tiny_note(steps, thread["id"], replies, page.services.models.specs)
+    steps = with_notes(steps, thread["id"], messages, replies, page)
     under = reopen.page_elements(thread["id"], replies, ballots, scores=choices_of(session).live_scores)
     thread["elements"] = cast(Any, under)
 

@@ -7,7 +7,7 @@ them. That it is an AI is said there too: of all answers alike, before any of th
 """
 
 import asyncio
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any, Protocol
 
@@ -18,10 +18,10 @@ from heard.chat_app.conversation.running_turns import RunningTurn, TurnView
 from heard.chat_app.conversation.services import Services
 from heard.chat_app.page.reopen import Step, derived_id, reply_step, timestamp
 from heard.chat_app.page.runtime import Runtime
-from heard.chat_app.page.tiny_note import note_under
+from heard.chat_app.page.tiny_note import note_under, with_tiny_note
 from heard.chat_app.page.wording import NOTE_AVATAR, SYSTEM_AUTHOR
 from heard.db.errors import StoreError
-from heard.db.records import Outcome
+from heard.db.records import Outcome, ReplyRecord
 
 _UNANSWERED = (Outcome.CRISIS, Outcome.REFUSED)
 """Nothing of an AI answers these: the hand-off stands alone."""
@@ -58,11 +58,19 @@ def disclosed_at(messages: Iterable[Written], rules: InForce) -> dict[str, datet
     return told
 
 
-def with_disclosures(steps: list[Step], thread_id: str, messages: Iterable[Written], rules: InForce) -> list[Step]:
-    """Return the entries of a reopened page with these notes in their places."""
-    told = disclosed_at(messages, rules)
+def with_notes(
+    steps: list[Step],
+    thread_id: str,
+    messages: Iterable[Written],
+    replies: Mapping[str, ReplyRecord],
+    page: Runtime,
+) -> list[Step]:
+    """Return the entries of a reopened page with the notes in their places; `replies` are by message id."""
+    services = page.services
+    told = disclosed_at(messages, in_force(services.settings))
     notes = {id_: _disclosure(id_, thread_id, at) for id_, at in told.items()}
-    return [entry for step in steps for entry in ((step, notes[step["id"]]) if step["id"] in notes else (step,))]
+    steps = [entry for step in steps for entry in ((step, notes[step["id"]]) if step["id"] in notes else (step,))]
+    return steps if page.live_study else with_tiny_note(steps, thread_id, replies, services.models.specs)
 
 
 async def disclosure_before(turn: RunningTurn, services: Services, rules: InForce) -> Step | None:
@@ -106,7 +114,7 @@ class TalkNotes:
             self._asked = None
 
     async def after(self) -> None:
-        """Send what stands under a reply. A note towards people only under a model's whole one, not under a fixed text."""
+        """Send what stands under a reply; a note towards people only under a model's whole one, not a fixed text."""
         end = self._turn.view.end
         if self._page.live_study is None:
             await self._send(await note_under(self._turn, self._page.services))

@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 from datetime import UTC, datetime, time, timedelta
 
 from heard.chat_app.common.places import in_force
-from heard.chat_app.conversation.retention import apply_retention
+from heard.chat_app.conversation.retention_run import apply_retention
 from heard.chat_app.conversation.services import Services
 from heard.db.errors import StoreError
 

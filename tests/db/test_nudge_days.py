@@ -4,7 +4,7 @@ from datetime import UTC, date, datetime, timedelta
 
 import pytest
 
-from heard.db.reliance import talked_without_break
+from heard.db.nudge_days import talked_without_break
 from heard.db.store import Store
 from tests.db.conftest import Make
 
