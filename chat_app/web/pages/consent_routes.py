@@ -94,7 +94,7 @@ async def answer(
 ) -> Response:
     """Take the answers, or ask once more."""
     if answers.adult == "no":  # whichever button was pressed
-        response = await _minor(site, stored, country, answers.to)
+        response = await _minor(site, stored, answers.country or country, answers.to)
     elif answers.chat == "no":
         response = await _refused(site, stored, country, answers.to)
     elif problems := answers.problems(_version(site), in_force(site.services.settings).least_age):

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from heard.chat_app.conversation.services import Services
 from heard.chat_app.common.places import DISCLOSURE
+from heard.chat_app.conversation.services import Services
 from heard.chat_app.models.downloads import Weights
 from heard.chat_app.page.prompt_watch import current_prompts, prompts_state, record_arm_prompts
 from heard.chat_app.studies.study_file import StudyFile
