@@ -80,7 +80,8 @@ class Settings(BaseSettings):
     nudge_after_minutes: int = Field(default=120, ge=0, le=1440)
     """Minutes of talk without a break of half an hour after which a quiet note suggests one; 0 never."""
     nudge_after_days: int = Field(default=30, ge=0, le=365)
-    """Days in a row with a message after which a quiet note speaks of people to talk to; 0 never."""
+    """Days in a row with a message after which a quiet note speaks of people to talk to; 0 never. A shorter
+    `retention_days` turns it off."""
     embedded: str = "auto"
     """Model that runs in this process: a name of `heard models list`, or auto for the best that this machine's memory
     and disk carry."""

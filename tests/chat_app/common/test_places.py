@@ -141,3 +141,16 @@ def test_places_are_a_list_in_the_file_and_a_line_in_a_variable(
     monkeypatch.setenv("HEARD_PLACES_FILE", "plcaes.toml")
     with pytest.raises(SettingsError, match=r"HEARD_PLACES_FILE: places_file: there is no file.*places.toml is read"):
         load_settings(tmp_path)
+
+
+def test_the_page_of_docs_has_every_kind_and_key() -> None:
+    docs = (Path(__file__).parents[3] / "docs" / "places.md").read_text(encoding="utf-8")
+    for name, kind in KINDS.items():
+        assert f"| `{name}` |" in docs
+        for key in kind.model_fields:
+            assert f"`{key}`" in docs or f"`{key} = " in docs, key
+    for name in ("retention_days", "nudge_after_minutes", "nudge_after_days", "places_file"):
+        assert f"`{name}`" in docs or f"{name} = " in docs
+        assert name in Settings.model_fields
+    assert f"`nudge_after_minutes` ({Settings().nudge_after_minutes})" in docs
+    assert f"`nudge_after_days` ({Settings().nudge_after_days})" in docs
