@@ -160,6 +160,7 @@ async def open_services(
     vectors = partial(embedded_vectors, embedded, scorer.vectors)
     bot_questions = BotQuestions(vectors, settings.cache_dir)
     nudges = load_nudges()
+    reliance_words = RelianceWords(nudges, vectors, settings.cache_dir)
     services = Services(
         settings,
         store,
@@ -172,7 +173,7 @@ async def open_services(
         bot_questions=bot_questions,
         guard=guard,
         examples=ExamplePicker(vectors, settings.cache_dir),
-        reliance=Reliance(nudges, RelianceWords(nudges, vectors, settings.cache_dir), store, settings),
+        reliance=Reliance(nudges, reliance_words, store, settings),
     )
     loop, summary_tasks = asyncio.get_running_loop(), services.summary_tasks
 
@@ -186,6 +187,7 @@ async def open_services(
             await studies.mark_interrupted()
             # Now, because the first question about the bot would wait for it.
             in_background(asyncio.to_thread(bot_questions.prepare, library.bot_answers))
+            in_background(asyncio.to_thread(reliance_words.prepare))
         yield services
     finally:
         await services.summary_tasks.aclose()

@@ -53,6 +53,10 @@ class RelianceWords:
                     return NudgeKind(found.intent)
         return None
 
+    def prepare(self) -> None:
+        """Read all phrasings, so that no message waits for it. Raises ScorerError."""
+        self._made()[1].index()
+
     def _made(self) -> tuple[ClauseReader, NearestPhrasing]:
         with self._making:
             if self._ready is None:

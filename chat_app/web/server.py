@@ -94,6 +94,7 @@ def create_parent(
 ) -> FastAPI:
     """Everything but the chat itself: routes, error pages and the gate that will stand before the chat."""
     health = Health(services, live_study)
+    crisis_help.child_lines(None)  # a fault in their file is told now, and not to a child
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
