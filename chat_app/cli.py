@@ -25,6 +25,7 @@ from heard.chat_app.commands import (
     reading,
     results,
     score,
+    show_places,
     show_settings,
     study,
 )
@@ -68,6 +69,7 @@ for commands in (
     perturb,
     check,
     guard,
+    show_places,
     data,
     export,
     results,

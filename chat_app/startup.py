@@ -8,9 +8,12 @@ from functools import partial
 from pathlib import Path
 
 from heard.chat_app.common.background import in_background
+from heard.chat_app.common.places import check_names, in_force
 from heard.chat_app.common.settings import Settings, SettingsError
 from heard.chat_app.conversation.bot_questions import BotQuestions
 from heard.chat_app.conversation.examples import ExamplePicker
+from heard.chat_app.conversation.reliance import Reliance
+from heard.chat_app.conversation.reliance_words import RelianceWords
 from heard.chat_app.conversation.safety_turn import load_texts
 from heard.chat_app.conversation.said_after import SupportReaders
 from heard.chat_app.conversation.services import Services
@@ -32,6 +35,7 @@ from heard.db.store import Store
 from heard.db.study_store import StudyStore
 from heard.hints import nearest_name
 from heard.prompts.library import PromptLibrary
+from heard.prompts.nudge_files import load_nudges
 from heard.prompts.policy_files import OFF
 from heard.scorer.emotion import DEFAULT as READING
 from heard.scorer.emotion import EmotionFile, EmotionReader
@@ -139,12 +143,13 @@ async def open_services(
 
     `settings.default_model` of the services is the embedded model's name where the settings name none.
 
-    Raises SettingsError, ModelsError, NotEnoughMemoryError, PromptFileError, PatternError, StudyFileError,
+    Raises SettingsError, PlacesError, ModelsError, NotEnoughMemoryError, PromptFileError, PatternError, StudyFileError,
     WeightsError, ScorerError or StoreError, each with a plain sentence.
     """
 
     library = PromptLibrary.load(settings.prompts_dir, settings.persona_word)
     _read_safety_files()
+    check_names(in_force(settings), {persona.id: persona.name for persona in library.personas.values()})
     weights = weights or check_weights(settings.cache_dir, settings.embedded)
     settings = _with_default_model(settings, weights)
     specs = load_models(settings.models_file, weights.model)
@@ -180,6 +185,8 @@ async def open_services(
     load_texts()
     support = SupportReaders(vectors, settings.cache_dir)
     rising = rising_reader(vectors, settings.cache_dir)
+    nudges = load_nudges()
+    reliance_words = RelianceWords(nudges, vectors, settings.cache_dir)
     services = Services(
         settings,
         store,
@@ -194,6 +201,7 @@ async def open_services(
         examples=ExamplePicker(vectors, settings.cache_dir),
         support=support,
         rising=rising,
+        reliance=Reliance(nudges, reliance_words, store, settings),
     )
     loop, summary_tasks = asyncio.get_running_loop(), services.summary_tasks
 
@@ -209,6 +217,7 @@ async def open_services(
             in_background(asyncio.to_thread(bot_questions.prepare, library.bot_answers))
             in_background(asyncio.to_thread(support.prepare))
             in_background(asyncio.to_thread(rising.prepare))
+            in_background(asyncio.to_thread(reliance_words.prepare))
         yield services
     finally:
         await services.summary_tasks.aclose()

@@ -32,11 +32,11 @@ async def delete_participant_rows(session: AsyncSession, participant_id: str) ->
     removed = await delete_ballot_rows(session, BallotRow.participant_id == participant_id)
     removed |= await _delete_conversations(session, owned, thread)
     flag, enrolment, consent, participant = (_OURS[name] for name in ("flag", "enrolment", "consent", "participant"))
-    removed["flag"] = await _delete(session, flag, flag.c.participant_id == participant_id)
-    removed["enrolment"] = await _delete(session, enrolment, enrolment.c.participant_id == participant_id)
-    removed["consent"] = await _delete(session, consent, consent.c.participant_id == participant_id)
-    removed["participant"] = await _delete(session, participant, participant.c.id == participant_id)
-    removed["users"] = await _delete(session, USERS, USERS.c.identifier == participant_id)
+    removed["flag"] = await delete_rows(session, flag, flag.c.participant_id == participant_id)
+    removed["enrolment"] = await delete_rows(session, enrolment, enrolment.c.participant_id == participant_id)
+    removed["consent"] = await delete_rows(session, consent, consent.c.participant_id == participant_id)
+    removed["participant"] = await delete_rows(session, participant, participant.c.id == participant_id)
+    removed["users"] = await delete_rows(session, USERS, USERS.c.identifier == participant_id)
     return removed, ids
 
 
@@ -73,17 +73,18 @@ async def _delete_conversations(session: AsyncSession, owned: Condition, thread:
         (STEPS, STEPS.c.threadId.in_(threads)),
         (THREADS, thread),
     ):
-        removed[table.name] = await _delete(session, table, condition)
-    await _mark_unscrubbed(session)
+        removed[table.name] = await delete_rows(session, table, condition)
+    await mark_unscrubbed(session)
     return removed
 
 
-async def _delete(session: AsyncSession, table: Table, condition: Condition) -> int:
+async def delete_rows(session: AsyncSession, table: Table, condition: Condition) -> int:
+    """Delete the rows of a table that meet a condition. Returns their number."""
     result = await session.execute(delete(table).where(condition))
     return int(result.rowcount)  # type: ignore[attr-defined]
 
 
-async def _mark_unscrubbed(session: AsyncSession) -> None:
+async def mark_unscrubbed(session: AsyncSession) -> None:
     """Mark the file, in the same transaction, as not scrubbed yet.
 
     The mark is a new number each time, so that `scrub` sees whether another process has erased meanwhile.

@@ -1,7 +1,7 @@
 """Rows as JSON-able objects, for a person's export."""
 
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import date
 from enum import Enum
 from typing import Any
 
@@ -20,6 +20,6 @@ async def export_rows(
 
 def json_value(value: Any) -> Any:
     """Return a value as JSON can represent it."""
-    if isinstance(value, datetime):
+    if isinstance(value, date):  # a time is one too
         return value.isoformat()
     return value.value if isinstance(value, Enum) else value

@@ -33,6 +33,8 @@ class SafetyTurn:
     """At most RECENT_CHARACTERS of it."""
     reply: str
     """The text that was given; "" of a hand-off."""
+    danger: str | None = None
+    """What a hand-off was about; None of other turns, and of a hand-off from before there was more than one danger."""
 
     @property
     def handed_off(self) -> bool:
@@ -68,7 +70,7 @@ async def read_safety_history(session: AsyncSession, conversation_id: str, parti
         and_(MessageRow.safety.is_not(None), MessageRow.outcome == Outcome.ANSWERED.value),
     )
     rows = await session.execute(
-        select(*_of_message(), MessageRow.safety, DraftRow.text)
+        select(*_of_message(), MessageRow.safety, DraftRow.text, MessageRow.danger)
         .outerjoin(ReplyRow, ReplyRow.message_id == MessageRow.id)
         .outerjoin(DraftRow, and_(DraftRow.reply_id == ReplyRow.id, DraftRow.kept))
         .where(own, about_safety)
@@ -76,8 +78,8 @@ async def read_safety_history(session: AsyncSession, conversation_id: str, parti
         .limit(SAFETY_TURNS)
     )
     turns = [
-        SafetyTurn(position, Safety(safety) if safety else None, message, reply or "")
-        for position, message, safety, reply in rows.all()
+        SafetyTurn(position, Safety(safety) if safety else None, message, reply or "", danger)
+        for position, message, safety, reply, danger in rows.all()
     ]
     answered = select(func.max(MessageRow.position)).where(own, MessageRow.outcome != Outcome.REFUSED.value)
     last = await session.scalar(answered)

@@ -6,8 +6,8 @@ if the caller is cancelled.
 """
 
 import asyncio
-from collections.abc import Callable, Collection
-from datetime import UTC, datetime
+from collections.abc import Callable, Collection, Sequence
+from datetime import UTC, date, datetime
 from typing import Any
 
 from sqlalchemy import ColumnElement, func, select, update
@@ -15,6 +15,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession
 from sqlalchemy.orm import selectinload
 
+from heard.db import nudge_days, retention
 from heard.db.erase import delete_conversation_rows, delete_participant_rows, scrub
 from heard.db.errors import (
     StoreBusy,
@@ -27,6 +28,7 @@ from heard.db.errors import (
     StoreUnavailable,
 )
 from heard.db.flags import research_flags, save_flag
+from heard.db.message_times import MessageTime, read_message_times
 from heard.db.person_export import export_participant
 from heard.db.prompt_history import (
     HISTORY_TURNS,
@@ -258,6 +260,10 @@ class Store:
         """Return what a participant's conversation tells of their safety; see `db/safety_history.py`."""
         return await self._read(lambda session: read_safety_history(session, conversation_id, participant_id))
 
+    async def message_times(self, conversation_id: str) -> list[MessageTime]:
+        """Return when each message of a conversation was written, in order, without its text."""
+        return await self._read(lambda session: read_message_times(session, conversation_id))
+
     async def messages(self, conversation_id: str) -> list[MessageRecord]:
         """Return every message of a conversation in order, with its outcome."""
 
@@ -309,6 +315,52 @@ class Store:
     async def research_flags(self) -> list[FlagRecord]:
         """Return every flag of people who allow research and have not withdrawn, oldest first."""
         return await self._read(research_flags)
+
+    # Reliance and retention
+
+    async def nudged_on(self, participant_id: str) -> date | None:
+        """Return the day (UTC) of a person's last nudge, or None."""
+        return await self._read(lambda session: nudge_days.nudged_on(session, participant_id))
+
+    async def take_nudge(self, participant_id: str, today: date) -> bool:
+        """Note that a person is nudged today; False if they were already."""
+        return await self._write(lambda session: nudge_days.take_nudge(session, participant_id, today))
+
+    async def written_since(self, participant_id: str, since: datetime) -> Sequence[datetime]:
+        """Return the times of a person's messages from `since` on, the newest first."""
+        return await self._read(lambda session: nudge_days.written_since(session, participant_id, since))
+
+    async def wrote_daily(self, participant_id: str, today: date, days: int) -> bool:
+        """Return whether a person has written on each of the last `days` days, up to and with today."""
+        return await self._read(lambda session: nudge_days.wrote_daily(session, participant_id, today, days))
+
+    async def people_with_expired(self, before: datetime) -> list[str]:
+        """Return the ids of the people of whom something is older than `before` and may go."""
+        return await self._read(lambda session: retention.people_with_expired(session, before))
+
+    async def delete_expired(self, participant_id: str, before: datetime) -> retention.Deleted:
+        """Delete a batch of what is older than `before` of a person; see `db/retention.py`. The files of SQLite are
+        cleared (`scrub_files`) by whoever has called it last, or at the next start."""
+        deleted = await self._write(lambda session: retention.delete_expired(session, participant_id, before))
+        for listener in self._listeners if deleted.conversations else ():
+            await asyncio.to_thread(listener, set(deleted.conversations))
+        return deleted
+
+    async def count_expired(self, before: datetime) -> dict[str, int]:
+        """Return what `delete_expired` would delete of everybody, and what it would keep for studies."""
+        return await self._read(lambda session: retention.count_expired(session, before))
+
+    async def kept_conversations(self, participant_id: str) -> list[retention.KeptConversation]:
+        """Return a person's conversations with the dates of their messages."""
+        return await self._read(lambda session: retention.kept_conversations(session, participant_id))
+
+    async def count_hand_offs(self, since: datetime, until: datetime) -> int:
+        """Return how many stored messages of `since` <= time < `until` were answered with a hand-off."""
+        return await self._read(lambda session: retention.count_hand_offs(session, since, until))
+
+    async def scrub_files(self) -> bool:
+        """Clear SQLite's files of deleted rows (`db.erase.scrub`), which holds up writes meanwhile."""
+        return await scrub(self.engine)
 
     # A person's rights
 

@@ -47,6 +47,7 @@ LONGEST_SOURCE = 80
 """Most characters of a source's name: up to five are in an index entry of each vote, whose size PostgreSQL limits."""
 _LOCKED: Any = {"key_share": True}
 """Lock options: others who lock the row wait, but not a vote that refers to it."""
+ENDED = "This study has ended, so nobody can take part in it any more. Thank you for coming."
 USED = "This link has been used in another browser already. Go on there, or ask whoever sent it for a new one."
 
 
@@ -162,6 +163,15 @@ async def studies(session: AsyncSession) -> list[StudyRecord]:
     return [study_record(row) for row in await session.scalars(select(StudyRow).order_by(StudyRow.created_at))]
 
 
+async def end_study(session: AsyncSession, study_id: str, at: datetime) -> datetime:
+    """Note that a study has ended, once and for all, and return when. Raises StoreGone if there is no such study."""
+    row = await session.get(StudyRow, study_id, with_for_update=_LOCKED)
+    if row is None:
+        raise StoreGone("There is no such study here.")
+    row.ended_at = row.ended_at or at
+    return row.ended_at
+
+
 async def items(session: AsyncSession, study_id: str, *, answers: bool) -> list[ItemRecord]:
     """Return a study's items in order, with or without their answers."""
     query = select(ItemRow).where(ItemRow.study_id == study_id).order_by(ItemRow.number)
@@ -183,16 +193,19 @@ async def enrol(
     """Return the person's enrolment, made with all their ballots if there is none, and whether it was made.
 
     The transaction locks the study, so that quotas and balance count everybody. `new.condition` is not read. Raises
-    StudyRefused if the external id is somebody else's or `choose` refuses, StoreGone if the person or the study does
-    not exist.
+    StudyRefused if the study has ended, the external id is somebody else's or `choose` refuses, StoreGone if the person
+    or the study does not exist.
     """
     if await session.get(ParticipantRow, new.participant_id, with_for_update=True) is None:
         raise StoreGone("Your data here has been erased. Open the first page to start anew.")
-    if await session.get(StudyRow, new.study_id, with_for_update=_LOCKED) is None:
+    studied = await session.get(StudyRow, new.study_id, with_for_update=_LOCKED)
+    if studied is None:
         raise StoreGone("There is no such study here any more.")
     row = await session.get(EnrolmentRow, (new.study_id, new.participant_id))
     if row is not None:
         return enrolment_record(row), False
+    if studied.ended_at is not None:
+        raise StudyRefused(ENDED)
     if new.external_id is not None:
         taken = select(EnrolmentRow.participant_id).where(
             EnrolmentRow.study_id == new.study_id, EnrolmentRow.external_id == new.external_id
@@ -296,7 +309,8 @@ async def draw_live(
     """Draw the ballot for a stored message, before any of its answers exists.
 
     Raises StoreGone if the study, the message or its writer does not exist, StoreDuplicate if the message has a ballot,
-    StoreDenied if `draw_ballot` returns a ballot of another person, ValueError for one of another message.
+    StudyRefused if the study has ended, StoreDenied if `draw_ballot` returns a ballot of another person, ValueError for
+    one of another message.
     """
     written = await session.execute(
         select(ConversationRow.participant_id, ConversationRow.id)
@@ -306,8 +320,11 @@ async def draw_live(
     owner, conversation_id = written.one_or_none() or (None, None)
     if owner is None or await session.get(ParticipantRow, owner, with_for_update=True) is None:
         raise StoreGone
-    if await session.get(StudyRow, study_id, with_for_update=_LOCKED) is None:
+    studied = await session.get(StudyRow, study_id, with_for_update=_LOCKED)
+    if studied is None:
         raise StoreGone("There is no such study here any more.")
+    if studied.ended_at is not None:
+        raise StudyRefused(ENDED)
     if await session.scalar(select(BallotRow.id).where(BallotRow.message_id == message.id)) is not None:
         raise StoreDuplicate("This message has been received already. Reload the page to see its answers.")
     so_far = await session.execute(

@@ -70,6 +70,8 @@ class StudyRecord:
     definition: dict[str, Any]
     definition_sha256: str
     created_at: datetime
+    ended_at: datetime | None = None
+    """When it was ended; None while it runs."""
 
     @property
     def reveals(self) -> bool:

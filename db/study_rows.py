@@ -48,7 +48,8 @@ def answer_record(row: AnswerRow) -> AnswerRecord:
 
 def study_record(row: StudyRow) -> StudyRecord:
     """Return the record of a study's row."""
-    return StudyRecord(row.id, StudyKind(row.kind), row.definition, row.definition_sha256, row.created_at)
+    kind = StudyKind(row.kind)
+    return StudyRecord(row.id, kind, row.definition, row.definition_sha256, row.created_at, row.ended_at)
 
 
 def item_record(row: ItemRow, *, answers: bool) -> ItemRecord:

@@ -61,6 +61,10 @@ class StudyStore:
         """Return every study, oldest first."""
         return await self._read(studies.studies)
 
+    async def end_study(self, study_id: str, at: datetime) -> datetime:
+        """Note that a study has ended, and return when: retention then deletes what only its votes needed."""
+        return await self._write(lambda session: studies.end_study(session, study_id, at))
+
     async def items(self, study_id: str, *, answers: bool = True) -> list[ItemRecord]:
         """Return a study's items in order."""
         return await self._read(lambda session: studies.items(session, study_id, answers=answers))

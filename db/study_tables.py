@@ -27,6 +27,8 @@ class StudyRow(Base):
     definition: Mapped[dict[str, Any]]
     definition_sha256: Mapped[str]
     created_at: Mapped[datetime]
+    ended_at: Mapped[datetime | None]
+    """From then on nobody takes part any more, and retention deletes what only its votes needed."""
 
 
 class ItemRow(Base):

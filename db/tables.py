@@ -5,7 +5,7 @@ Every foreign key cascades from participant down. The page's history has tables 
 a conversation and its thread there share one UUID.
 """
 
-from datetime import datetime
+from datetime import date, datetime
 from enum import StrEnum
 from typing import Any
 
@@ -42,6 +42,8 @@ class ParticipantRow(Base):
     __tablename__ = "participant"
     id: Mapped[str] = mapped_column(primary_key=True)
     created_at: Mapped[datetime]
+    nudged_on: Mapped[date | None]
+    """Day (UTC) on which a note last spoke of turning to people; neither why nor in which words."""
 
 
 class ConsentRow(Base):
@@ -80,6 +82,7 @@ class MessageRow(Base):
             sqlite_where=text("outcome = 'pending'"),
             postgresql_where=text("outcome = 'pending'"),
         ),
+        Index("ix_message_created_at", "created_at"),
     )
     id: Mapped[str] = mapped_column(primary_key=True)
     conversation_id: Mapped[str] = mapped_column(ForeignKey("conversation.id", ondelete="CASCADE"))

@@ -42,7 +42,7 @@ class ModelFacts:
 @with_config(extra="forbid")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReaderFacts:
-    """What `{readers}` says, by where the model runs; `blind` where that is not told."""
+    """What `{readers}` says, by where the model runs; `blind` where that is not told, or where research looks on."""
 
     here: OperatorText
     elsewhere: OperatorText

@@ -41,7 +41,8 @@ def _known_dangers(names: tuple[str, ...]) -> tuple[str, ...]:
     return validated(names, wrong)
 
 
-def _country_code(key: Any) -> str:
+def country_code(key: Any) -> str:
+    """Return a key that is an ISO 3166-1 alpha-2 code. Raises ValueError."""
     fits = isinstance(key, str) and len(key) == 2 and key.isupper()
     return validated(str(key), [] if fits else ['is not a two-letter country code in capitals (quote "NO")'])
 
@@ -90,7 +91,8 @@ class Line:
     checked: Day
 
 
-def _within_reach(line: Line) -> Line:
+def within_reach(line: Line) -> Line:
+    """Return a line that can be called or written to. Raises ValueError."""
     reached = line.call or line.text or line.url
     return validated(line, [] if reached else ["has no call, text or url, so nobody could reach it"])
 
@@ -109,7 +111,7 @@ class Country:
     police_source: str = ""
     checked: Day
     """When the emergency numbers were checked."""
-    lines: tuple[Annotated[Line, AfterValidator(_within_reach)], ...] = ()
+    lines: tuple[Annotated[Line, AfterValidator(within_reach)], ...] = ()
 
 
 def _with_source(country: Country) -> Country:
@@ -131,7 +133,7 @@ class Directory:
 @dataclass(frozen=True, slots=True)
 class _HotlinesFile:
     countries: Annotated[
-        Mapping[Annotated[str, BeforeValidator(_country_code)], Annotated[Country, AfterValidator(_with_source)]],
+        Mapping[Annotated[str, BeforeValidator(country_code)], Annotated[Country, AfterValidator(_with_source)]],
         Field(min_length=1),
     ]
     directories: Annotated[tuple[Directory, ...], Field(min_length=1)]

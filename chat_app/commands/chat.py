@@ -44,6 +44,7 @@ def chat(
     overrides: dict[str, Any] = {name: value for name, value in (("host", host), ("port", port)) if value is not None}
     settings = load_settings(**overrides)
     set_up_logs()
+    tell_notice(settings)
     # Before anything is fetched: a taken port should not cost a download first.
     with listen_on(settings.host, settings.port) as listener:
         import asyncio
@@ -55,6 +56,25 @@ def chat(
         tell_servers(looking.result(), settings)
         tell_old_numbers()
         asyncio.run(serve(settings, weights, listener))
+
+
+def tell_notice(settings: "Settings") -> None:
+    """Say on standard error what the notice lacks where other people write. Raises PlacesError."""
+    from heard.chat_app.common.notice import serves_others, unfilled_notice
+    from heard.chat_app.common.places import in_force
+
+    if not (lacking := unfilled_notice(settings)):
+        return
+    asking = dict.fromkeys(one.place for one in in_force(settings).because if hasattr(one.rule, "fields"))
+    why = " and ".join(
+        ["others can reach this page"] * serves_others(settings)
+        + [f"the rules of {' and '.join(asking)} ask for them"] * bool(asking)
+    )
+    typer.echo(
+        f"warning: the notice does not tell {', '.join(lacking)}, although {why}. "
+        "Say it in settings.toml; `heard settings` shows what is set.",
+        err=True,
+    )
 
 
 def named_models(settings: "Settings") -> list[str]:

@@ -1,5 +1,5 @@
-"""`heard db upgrade`, `heard data person`, `heard erase` and `heard data flags`: the database, one
-person's data, and flags."""
+"""`heard db upgrade`, `heard data person`, `heard erase`, `heard retention` and `heard data flags`: the database, one
+person's data, old data, and flags."""
 
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -59,6 +59,35 @@ def erase(
     removed = _on_store(lambda store: _erase(store, participant))
     for table, rows in removed.items():
         typer.echo(f"{table:<14}{rows:>8}")
+
+
+@app.command()
+def retention(
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Count what would be deleted, and delete nothing.")
+    ] = False,
+) -> None:
+    """Delete what is older than the setting retention_days, as a running heard does once a day. Safe while it runs."""
+    from datetime import UTC, datetime
+
+    from heard.chat_app.common.settings import load_settings
+    from heard.chat_app.conversation.retention_run import apply_retention, cutoff
+
+    days, now = load_settings().retention_days, datetime.now(UTC)
+    if days == 0:
+        raise DataError("retention_days is 0, so nothing is ever deleted. Set it in settings.toml first.")
+
+    async def delete(store: "Store") -> dict[str, int]:
+        removed = await apply_retention(store, days, now)
+        await store.scrub_files()
+        return removed
+
+    counted = _on_store(lambda store: store.count_expired(cutoff(now, days))) if dry_run else _on_store(delete)
+    for table, rows in counted.items():
+        typer.echo(f"{table:<18}{rows:>8}")
+    typer.echo(
+        f"{'Older' if dry_run else 'Deleted what was older'} than {days} days, {cutoff(now, days):%Y-%m-%d %H:%M} UTC."
+    )
 
 
 @data_app.command()

@@ -1,4 +1,4 @@
-"""`heard study import`, `heard study generate` and `heard study status`: a study from its file to its votes."""
+"""`heard study import`, `generate`, `status` and `end`: a study from its file to its votes and its end."""
 
 import logging
 from collections.abc import Awaitable, Callable
@@ -9,6 +9,7 @@ import typer
 
 from heard.chat_app.commands.progress import Progress
 from heard.errors import UserError
+from heard.hints import nearest_name
 
 if TYPE_CHECKING:
     from heard.chat_app.common.settings import Settings
@@ -206,6 +207,31 @@ async def _generate(
         return study, await generate(services, study, wanted if only is not None else wanted[:limit], on_progress)
 
 
+@app.command()
+def end(
+    study_id: Annotated[str, typer.Argument(metavar="ID", help="The id of a stored study.")],
+    yes: Annotated[bool, typer.Option("--yes", help="Really end it. There is no way back.")] = False,
+) -> None:
+    """End a study: nobody takes part in it any more. With retention_days set, old conversations that only its votes
+    needed are deleted from then on, and those votes with them: export it first (`heard export`)."""
+    from datetime import UTC, datetime
+
+    from heard.chat_app.common.settings import load_settings
+
+    settings = load_settings()
+    _on_studies(settings, lambda studies: _known(studies, study_id))
+    if not yes:
+        raise StudyError(f"Nothing was done. Export study {study_id} first, then add --yes to end it for good.")
+    ended = _on_studies(settings, lambda studies: studies.end_study(study_id, datetime.now(UTC)))
+    typer.echo(f"Study {study_id} ended on {ended:%Y-%m-%d %H:%M} UTC.")
+
+
+async def _known(studies: "StudyStore", study_id: str) -> None:
+    names = [record.id for record in await studies.studies()]
+    if study_id not in names:
+        raise StudyError(f'There is no study "{study_id}". {nearest_name(study_id, names) if names else ""}'.strip())
+
+
 def _file(named: str) -> "StudyFile | None":
     """Return the study in a file; None if `named` is not a file but the id of a stored study."""
     from heard.chat_app.studies.study_file import read_study_file
@@ -237,7 +263,8 @@ def _print_failures(report: "Report") -> None:
 
 
 def _status(record: "StudyRecord", counts: "StudyCounts") -> str:
-    lines = [f"{record.id} ({record.kind.value})"]
+    ended = f", ended on {record.ended_at:%Y-%m-%d}" if record.ended_at else ""
+    lines = [f"{record.id} ({record.kind.value}{ended})"]
     if counts.items:
         attention = f", {counts.attention} of them for attention" if counts.attention else ""
         lines.append(f"items        {counts.items}{attention}")

@@ -8,11 +8,11 @@ import os
 import re
 import tomllib
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import platformdirs
 from pydantic import Field, ValidationError, field_validator
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from heard.errors import UserError
 from heard.hints import closest
@@ -58,6 +58,30 @@ class Settings(BaseSettings):
     operator: str = Field(default="", max_length=200)
     """Who runs this site, and how to reach them, such as "the Empathy Lab (lab@example.org)", told to people who ask.
     Empty: a general phrase."""
+    operator_name: str = Field(default="", max_length=200)
+    """Who is responsible for this site and for what is stored, as the notice names them."""
+    contact: str = Field(default="", max_length=300)
+    """How to reach them, such as an address or an e-mail address."""
+    purpose: str = Field(default="", max_length=600)
+    """What the site is for, and what is done with what people write: a sentence of the notice."""
+    legal_basis: str = Field(default="", max_length=600)
+    """On which legal ground data about people's health are kept, such as "your explicit consent (GDPR, articles 6(1)(a)
+    and 9(2)(a))": a sentence of the notice."""
+    complaint_authority: str = Field(default="", max_length=300)
+    """Where people may complain about it: the data protection authority, with its address."""
+    retention_days: int = Field(default=0, ge=0, le=36_500)
+    """Days after which messages, their replies and what was made of them are deleted, once a day; 0 keeps them until
+    people erase them. What the votes of a study need stays until the study has ended (`heard study end`)."""
+    places: Annotated[tuple[str, ...], NoDecode] = ()
+    """Places whose rules for chats with an AI are followed, such as ["US-CA", "EU"]; `heard places` lists them. Where
+    several apply, the strictest of each holds. Empty: it is said once that this is an AI, and it is for adults only."""
+    places_file: Path = Path("places.toml")
+    """Rules of places beside, or in place of, those that come with heard; may be absent (docs/places.md)."""
+    nudge_after_minutes: int = Field(default=120, ge=0, le=1440)
+    """Minutes of talk without a break of half an hour after which a quiet note suggests one; 0 never."""
+    nudge_after_days: int = Field(default=30, ge=0, le=365)
+    """Days in a row with a message after which a quiet note speaks of people to talk to; 0 never. A shorter
+    `retention_days` turns it off."""
     embedded: str = "auto"
     """Model that runs in this process: a name of `heard models list`, or auto for the best that this machine's memory
     and disk carry."""
@@ -113,6 +137,12 @@ class Settings(BaseSettings):
             raise ValueError("needs an async driver: sqlite+aiosqlite:///path or postgresql+asyncpg://...")
         return value
 
+    @field_validator("places", mode="before")
+    @classmethod
+    def _split_places(cls, value: Any) -> Any:
+        """Take "US-CA, EU" of a variable for a list, as the file has it."""
+        return [part.strip() for part in value.split(",") if part.strip()] if isinstance(value, str) else value
+
     @field_validator("researcher_token")
     @classmethod
     def _long_token(cls, value: str) -> str:
@@ -147,12 +177,14 @@ def load_settings(folder: Path | None = None, *, file: bool = True, **overrides:
         # A database URL can hold a password, so it is never repeated; nor is the token.
         fault = faults_of(error, Settings.model_json_schema(), quote=name not in SECRET)[0]
         raise SettingsError(f"{source}: {fault.sentence}") from None
-    if file and "models_file" in settings.model_fields_set and not settings.models_file.is_file():
-        source = _variable("models_file") or str(path)
-        raise SettingsError(
-            f'{source}: models_file: there is no file "{settings.models_file}". Name one that is there, or remove the '
-            "setting: models.toml is read if there is one."
-        )
+    for name in ("models_file", "places_file") if file else ():
+        named: Path = getattr(settings, name)
+        if name in settings.model_fields_set and not named.is_file():
+            source, usual = _variable(name) or str(path), Settings.model_fields[name].default
+            raise SettingsError(
+                f'{source}: {name}: there is no file "{named}". Name one that is there, or remove the '
+                f"setting: {usual} is read if there is one."
+            )
     return settings
 
 
@@ -168,8 +200,10 @@ def setting_sources(folder: Path | None = None) -> dict[str, str]:
 def printable_value(settings: Settings, name: str) -> str:
     """Return a setting's value as text to print, with secrets replaced by `***`; "-" if it is unset."""
     value = getattr(settings, name)
-    if value is None or value == "":
+    if value is None or value in ("", ()):
         return "-"
+    if isinstance(value, tuple):
+        return ", ".join(value)
     if name == "database_url":
         return re.sub(r"\?.*", "?***", re.sub(r"(://[^:/@]*):.*@", r"\1:***@", value))
     return "***" if name in SECRET else str(value)

@@ -10,6 +10,7 @@ import re
 from enum import Enum, auto
 from urllib.parse import urlsplit
 
+from heard.chat_app.common.notice import named_operator, researchers_look
 from heard.chat_app.conversation.events import TurnRequest
 from heard.chat_app.conversation.question_text import is_short
 from heard.chat_app.conversation.services import Services
@@ -73,12 +74,14 @@ def runs_here(model: ModelSpec) -> bool:
 
 
 def _values(request: TurnRequest, services: Services, facts: Facts, naming: Naming) -> dict[str, str]:
-    operator = {"operator": services.settings.operator or facts.operator}
+    operator = {"operator": named_operator(services.settings) or facts.operator}
     if naming is Naming.NAMED:
         here = runs_here(request.model)
         of_model = facts.model.here if here else facts.model.elsewhere
         model = fill(of_model, {"label": label_of(request.model)})
         readers = facts.readers.here if here else facts.readers.elsewhere
+        if researchers_look(services.settings):
+            readers = facts.readers.blind
     else:
         model = facts.model.told_later if naming is Naming.TOLD_LATER else facts.model.untold
         readers = facts.readers.blind

@@ -13,9 +13,10 @@ from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
 
+from heard.chat_app.conversation.nearest_phrasing import NearestPhrasing
 from heard.chat_app.conversation.question_text import Clause, ClauseReader
 from heard.prompts.bot_answer_files import BotAnswers, bot_question_words
-from heard.scorer.phrase_index import LazyPhraseIndex, PhraseIndex
+from heard.scorer.phrase_index import LazyPhraseIndex
 from heard.scorer.vectors import Vectors
 
 MOST_CLAUSES = 4
@@ -40,7 +41,7 @@ class _Matcher:
     """The phrasings of one file of answers, made ready."""
 
     def __init__(self, answers: BotAnswers, make_index: Callable[[list[str]], LazyPhraseIndex]) -> None:
-        """The index is made for the first clause that the rules leave open, or by `index`."""
+        """The index is made for the first clause that the rules leave open, or by `near.index`."""
         self.answers = answers
         self._words = bot_question_words()
         texts = [(name, text) for name, intent in answers.intents.items() for text in intent.phrasings]
@@ -49,14 +50,10 @@ class _Matcher:
         for name, text in texts:
             for clause in self._reader.clauses(text):
                 phrasings.setdefault(clause, name)
-        others = {clause for text in self._words.others for clause in self._reader.clauses(text)} - phrasings.keys()
+        others = {clause for text in self._words.others for clause in self._reader.clauses(text)}
         self._phrasings = phrasings
-        self._intents = list(phrasings.values())
         self._known = frozenset(word for clause in phrasings for word in clause)
-        self._index = make_index([" ".join(clause) for clause in (*phrasings, *sorted(others))])
-
-    def index(self) -> PhraseIndex:
-        return self._index.get()
+        self.near = NearestPhrasing(phrasings, others, make_index)
 
     def intents(self, text: str, *, opening: bool) -> tuple[str, ...]:
         clauses = self._reader.clauses(text)
@@ -93,10 +90,7 @@ class _Matcher:
     def _intent(self, clause: Clause) -> str | None:
         if clause in self._phrasings:
             return self._phrasings[clause]
-        likeness = self.index().likeness(" ".join(clause))
-        of_phrasings, of_others = likeness[: len(self._intents)], likeness[len(self._intents) :]
-        nearest = max(of_phrasings)
-        ahead = nearest - max(of_others, default=-1.0)
+        intent, nearest, ahead = self.near.nearest(clause)
         if not self._about_the_bot(clause) and nearest < NEAR_UNNAMED:
             return None
         asked = _is_question(clause, self._words.question_words)
@@ -104,7 +98,7 @@ class _Matcher:
         doubt = PER_UNKNOWN_WORD * sum(word not in self._known for word in clause)
         if nearest < near + doubt or ahead < lead + doubt:
             return None
-        return self._intents[of_phrasings.index(nearest)]
+        return intent
 
 
 class BotQuestions:
@@ -130,7 +124,7 @@ class BotQuestions:
 
     def prepare(self, answers: BotAnswers) -> None:
         """Read all phrasings: some seconds, or a tenth of one where they are in the cache. Raises ScorerError."""
-        self._ready(answers).index()
+        self._ready(answers).near.index()
 
     def _ready(self, answers: BotAnswers) -> _Matcher:
         with self._making:

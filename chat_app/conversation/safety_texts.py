@@ -5,6 +5,7 @@ from functools import cache
 from typing import TypeVar
 
 from heard.chat_app.safety.first_numbers import first_numbers
+from heard.prompts.safety_files import GENERAL
 from heard.prompts.safety_turn_files import AfterHandoff, load_recovery
 from heard.prompts.variables import fill
 
@@ -17,9 +18,9 @@ def recoveries() -> dict[str, tuple[str, ...]]:
     return load_recovery()
 
 
-def number_words(texts: AfterHandoff, country: str | None) -> dict[str, str]:
-    """Return what `{numbers}` and `{emergency}` say, by the chosen country's first numbers."""
-    first = first_numbers(country)
+def number_words(texts: AfterHandoff, country: str | None, danger: str = GENERAL) -> dict[str, str]:
+    """Return what `{numbers}` and `{emergency}` say, by the chosen country's first numbers for a danger."""
+    first = first_numbers(country, danger)
     call, text = (first.call, first.text) if first else (None, None)
     words = texts.numbers
     values = {"call": call.shown if call else "", "text": text.shown if text else ""}

@@ -84,7 +84,7 @@ def _supported(
     grave = verdict.level is Level.CHECK_IN
     if len(standing.supported) >= services.settings.crisis_turns and not (chosen.goes_on or grave):
         return None
-    says = fill(least_used(chosen.texts, given).says, number_words(reader.texts, request.country))
+    says = fill(least_used(chosen.texts, given).says, number_words(reader.texts, request.country, standing.danger))
     return SafetyTurnText(says, Safety.SAFE if ends_support(intent) and not grave else Safety.SUPPORTED)
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from heard.chat_app.common.settings import Settings
 from heard.chat_app.conversation.bot_questions import BotQuestions
 from heard.chat_app.conversation.examples import ExamplePicker
+from heard.chat_app.conversation.reliance import Reliance
 from heard.chat_app.conversation.said_after import SupportReaders
 from heard.chat_app.conversation.summary_tasks import SummaryTasks
 from heard.chat_app.models.client import Models
@@ -44,6 +45,8 @@ class Services:
     """Reads what several messages say together."""
     unsaved_hand_offs: set[tuple[str, str]] = field(default_factory=set)
     """(participant, conversation) pairs whose last hand-off was shown and is not in the database yet."""
+    reliance: Reliance | None = None
+    """Gives notes towards people; None in a process without a page."""
     scoring: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(1, thread_name_prefix="scorer"))
     """The scorer's own thread, so that scoring never waits behind other work of the default pool."""
     summary_tasks: SummaryTasks = field(default_factory=SummaryTasks)

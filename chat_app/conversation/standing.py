@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from heard.db.records import Safety
 from heard.db.safety_history import SafetyHistory, SafetyTurn
+from heard.prompts.safety_files import GENERAL
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +24,12 @@ class Standing:
     def hand_off(self) -> SafetyTurn | None:
         """The last hand-off; None where there was none."""
         return next((turn for turn in reversed(self.history.turns) if turn.handed_off), None)
+
+    @property
+    def danger(self) -> str:
+        """What the last hand-off was about, whose numbers the turns after it name."""
+        hand_off = self.hand_off
+        return (hand_off.danger if hand_off else None) or GENERAL
 
     @property
     def supported(self) -> tuple[SafetyTurn, ...]:

@@ -43,7 +43,7 @@ async def supported_by_model(request: TurnRequest, services: Services, standing:
     """
     model = services.models.specs[services.settings.crisis_model]
     prompt, drafts = support_prompt(), Drafts()
-    words = number_words(services.support.of(None).texts, request.country)
+    words = number_words(services.support.of(None).texts, request.country, standing.danger)
     persona = Persona(
         id=request.persona.id,
         name=request.persona.name,

@@ -22,6 +22,7 @@ from chainlit.types import ThreadDict
 
 from heard.chat_app.common.background import in_background
 from heard.chat_app.common.ids import is_uuid
+from heard.chat_app.common.places import DISCLOSURE, in_force
 from heard.chat_app.conversation.drafts import FIXED_TEXT
 from heard.chat_app.conversation.events import TurnRequest
 from heard.chat_app.conversation.running_turns import Events, RunningTurn
@@ -45,7 +46,7 @@ from heard.chat_app.page.session_choices import (
     show_panel,
     visible_choices,
 )
-from heard.chat_app.page.tiny_note import note_under, with_tiny_note
+from heard.chat_app.page.talk_notes import TalkNotes, with_notes
 from heard.chat_app.safety.crisis_numbers import countries
 from heard.chat_app.studies.ballot_turn import run_ballot_turn
 from heard.chat_app.studies.ballot_view import entry_id
@@ -111,7 +112,9 @@ async def personas(user: cl.User | None) -> list[cl.ChatProfile]:
         cl.ChatProfile(
             name=persona.id,
             display_name=persona.name,
-            markdown_description=wording.introduction(persona),
+            markdown_description=wording.introduction(
+                persona, (DISCLOSURE, *in_force(current().services.settings).persona)
+            ),
             icon=ICON,
             default=place == 0,
             starters=[cl.Starter(label=starter.label, message=starter.message) for starter in persona.starters],
@@ -219,8 +222,7 @@ async def on_chat_resume(thread: ThreadDict) -> None:
         ballots=ballots,
         ballot_author=neutral,
     )
-    if page.live_study is None:
-        steps = with_tiny_note(steps, thread["id"], replies, page.services.models.specs)
+    steps = with_notes(steps, thread["id"], messages, replies, page)
     chosen = choices_of(session)
     under = reopen.page_elements(
         thread["id"],
@@ -361,12 +363,13 @@ async def follow(turn: RunningTurn, session: WebsocketSession, *, saves_history:
         )
         page = ChainlitOutput(session, emitter, reply, message_id=turn.request.message_id, saves_history=saves_history)
         renderer = ReplyRenderer(page, cards=cards, reopened=reopened)
+        notes = TalkNotes(turn, current(), emitter, nudges=saves_history and not reopened)
         async for view in turn.views():
+            await notes.before(view)
             await renderer.draw(view)
         if safety_page.changes_bar(turn.view):
             await safety_page.show_bar(session)
-        if current().live_study is None and (note := await note_under(turn, current().services)) is not None:
-            await emitter().send_step(note)
+        await notes.after()
     finally:
         _following.discard(key)
 

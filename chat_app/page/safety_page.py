@@ -26,6 +26,7 @@ from heard.chat_app.safety.first_numbers import first_numbers
 from heard.db.errors import StoreError
 from heard.db.records import Safety
 from heard.db.safety_history import SafetyHistory
+from heard.prompts.safety_files import GENERAL
 from heard.prompts.safety_turn_files import BarWords
 from heard.prompts.variables import fill
 
@@ -34,12 +35,12 @@ HELP = "/help"
 log = logging.getLogger(__name__)
 
 
-def bar_props(words: BarWords, country: str | None, *, safe: bool) -> dict[str, Any]:
-    """Return what the bar shows: the country's first numbers as links, and unless `safe` the button.
+def bar_props(words: BarWords, country: str | None, danger: str = GENERAL, *, safe: bool) -> dict[str, Any]:
+    """Return what the bar shows: the country's first numbers for the danger as links, and unless `safe` the button.
 
     Without a country, or for one without such numbers, the link leads to the numbers of all.
     """
-    first = first_numbers(country)
+    first = first_numbers(country, danger)
     links = []
     if first and first.call:
         links.append({"label": fill(words.call, {"number": first.call.shown}), "href": first.call.link})
@@ -86,7 +87,7 @@ async def show_bar(session: WebsocketSession) -> None:
     bar = None
     if standing.handed_off:
         words = services.support.of(None).texts.bar
-        bar = bar_props(words, choices_of(session).country, safe=not standing.in_support)
+        bar = bar_props(words, choices_of(session).country, standing.danger, safe=not standing.in_support)
     await emitter().send_window_message({"heard": "bar", "thread": session.thread_id, "bar": bar})
 
 

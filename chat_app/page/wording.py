@@ -132,9 +132,12 @@ def broken_text(text: str, sentence: str) -> str:
     return f"{kept}\n\n{quote('This reply broke off. ' + sentence)}" if kept else sentence
 
 
-def introduction(persona: Persona) -> str:
-    """Return what an empty chat shows of its persona, above the starters. It is no reply and is not stored."""
-    return "\n\n".join(text for text in (persona.description, persona.greeting) if text)
+def introduction(persona: Persona, told: Sequence[str] = ()) -> str:
+    """Return what an empty chat shows of its persona, above the starters, with what has to be `told` of it.
+
+    It is no reply and is not stored.
+    """
+    return "\n\n".join(text for text in (persona.description, persona.greeting, *told) if text)
 
 
 def stopped_text(text: str) -> str:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import cache
 from urllib.parse import quote
 
-from heard.prompts.safety_files import Country, load_hotlines
+from heard.prompts.safety_files import GENERAL, Country, load_hotlines
 
 _FIRST = re.compile(r"[+(]?\d[\d\s()-]*")
 """The first number where a line has several: "14416 or 1800 891 4416"."""
@@ -38,22 +38,25 @@ class FirstNumbers:
     """The first that is written to by text message."""
 
 
-def first_numbers(country: str | None) -> FirstNumbers | None:
-    """Return the first numbers of a country; None without a choice, or for an unknown code.
+def first_numbers(country: str | None, danger: str = GENERAL) -> FirstNumbers | None:
+    """Return the first numbers of a country for a danger; None without a choice, or for an unknown code. For a danger
+    without lines of its own there, those for all.
 
     Raises PromptFileError if the numbers cannot be read.
     """
-    return _by_code().get((country or "").strip().upper())
+    return _by_code(danger).get((country or "").strip().upper())
 
 
 @cache
-def _by_code() -> dict[str, FirstNumbers]:
-    return {country.code: _of_country(country) for country in load_hotlines().countries}
+def _by_code(danger: str) -> dict[str, FirstNumbers]:
+    return {country.code: _of_country(country, danger) for country in load_hotlines().countries}
 
 
-def _of_country(country: Country) -> FirstNumbers:
-    calls = (_call(line.call) for line in country.lines if line.call)
-    texts = (_text(line.text) for line in country.lines if line.text)
+def _of_country(country: Country, danger: str) -> FirstNumbers:
+    general = [line for line in country.lines if GENERAL in line.dangers]
+    lines = [line for line in country.lines if danger in line.dangers] or general
+    calls = (_call(line.call) for line in lines if line.call)
+    texts = (_text(line.text) for line in lines if line.text)
     return FirstNumbers(
         country.code, country.emergency, next(filter(None, calls), None), next(filter(None, texts), None)
     )

@@ -20,7 +20,7 @@ from heard.chat_app.studies.study_file import (
     record_of,
     study_of,
 )
-from heard.db.study_records import StudyKind
+from heard.db.study_records import StudyKind, StudyRecord
 from heard.hints import nearest_name
 from heard.prompts.library import PromptLibrary
 from heard.prompts.records import Persona
@@ -103,6 +103,7 @@ async def _load_stored(services: Services, study_id: str) -> StudyFile:
             nearest_name(study_id, stored) if stored else "There is none yet: give the path of a study's file instead."
         )
         raise SettingsError(f'blind_study: no live study "{study_id}" is stored. {hint}')
+    _refuse_ended(stored[study_id])
     study = study_of(stored[study_id])
     check_arms(study, services)
     return study
@@ -111,11 +112,20 @@ async def _load_stored(services: Services, study_id: str) -> StudyFile:
 async def _store(services: Services, study: StudyFile) -> StudyFile:
     check_arms(study, services)
     stored = await services.studies.study(study.id)
+    _refuse_ended(stored)
     record = record_of(study, stored)  # its seed is kept over a restart, so that the orders stay balanced
     if stored is not None and _same_but_order(study_of(stored), study_of(record)):
         return study_of(stored)
     await services.studies.save_study(record)
     return study_of(record)
+
+
+def _refuse_ended(stored: StudyRecord | None) -> None:
+    if stored is not None and stored.ended_at is not None:
+        raise SettingsError(
+            f"Study {stored.id} ended on {stored.ended_at:%Y-%m-%d}, so nobody can vote in it any more. Give a new "
+            "study a name of its own, or leave blind_study and blind_arms empty."
+        )
 
 
 def _same_but_order(one: StudyFile, other: StudyFile) -> bool:

@@ -124,7 +124,7 @@ class Surveys:
 
     def __init__(self, services: Services, live_study: StudyFile | None = None) -> None:
         self._store, self._studies, self._live = services.store, services.studies, live_study
-        self._version = notice(services.settings.persona_word).version
+        self._version = notice(services.settings).version
 
     async def study(self, name: str) -> StudyFile:
         """Return the survey with this id, or the live study that is on. Raises PageRefused (404)."""

@@ -23,6 +23,7 @@ from heard.chat_app.studies.survey import Surveys
 from heard.chat_app.web import api, vote_routes
 from heard.chat_app.web.chat_mount import ChatSessions, ChatTokens, mount_chat
 from heard.chat_app.web.consent_gate import ConsentGate, LoginTokens
+from heard.chat_app.web.daily import Daily
 from heard.chat_app.web.dependencies import OpenChats, Site
 from heard.chat_app.web.health import Health
 from heard.chat_app.web.middleware import BodyLimit, ErrorBoundary, OriginCheck, SecurityHeaders
@@ -31,6 +32,7 @@ from heard.chat_app.web.pages import (
     crisis_help,
     own_data_routes,
     results_routes,
+    safety_routes,
     scorer_routes,
     survey_routes,
 )
@@ -45,6 +47,7 @@ ROUTERS = (
     consent_routes.router,
     crisis_help.router,
     own_data_routes.router,
+    safety_routes.router,
     scorer_routes.router,
     survey_routes.router,
     results_routes.router,
@@ -91,10 +94,11 @@ def create_parent(
 ) -> FastAPI:
     """Everything but the chat itself: routes, error pages and the gate that will stand before the chat."""
     health = Health(services, live_study)
+    crisis_help.child_lines(None)  # a fault in their file is told now, and not to a child
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
-        async with health.watching():
+        async with health.watching(), Daily(services).running():
             try:
                 yield
             finally:
@@ -140,7 +144,7 @@ def trusted_hosts(settings: Settings) -> list[str]:
 
 def consent_check(services: Services) -> Callable[[str], Awaitable[bool]]:
     """Whether a participant's newest answer allows the chat under the notice in force."""
-    version = notice(services.settings.persona_word).version
+    version = notice(services.settings).version
 
     async def may_chat(participant_id: str) -> bool:
         stored = await services.store.latest_consent(participant_id)

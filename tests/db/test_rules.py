@@ -86,7 +86,7 @@ def test_sqlite_itself_knows_the_rules(url: str, path: Path) -> None:
     """Past SQLAlchemy, as another program would write."""
     connection = sqlite3.connect(path)
     connection.execute("PRAGMA foreign_keys = ON")
-    connection.execute("INSERT INTO participant VALUES ('p', '2026-01-01 00:00:00')")
+    connection.execute("INSERT INTO participant (id, created_at) VALUES ('p', '2026-01-01 00:00:00')")
     connection.execute("INSERT INTO conversation VALUES ('c', 'p', 'study', '2026-01-01 00:00:00')")
     for statement in (
         "INSERT INTO conversation VALUES ('d', 'nobody', 'study', '2026-01-01 00:00:00')",

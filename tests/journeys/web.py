@@ -84,7 +84,7 @@ class Web:
 
     @property
     def version(self) -> str:
-        return notice(self.settings.persona_word).version
+        return notice(self.settings).version
 
     @property
     def participant(self) -> str:

@@ -105,13 +105,18 @@ function speak() {
 }
 function speakLast() {
   const all = [...document.querySelectorAll(".ai-message")];
-  const note = all.at(-1)?.matches(NOTE) ? all.pop() : null;
+  const notes = [];
+  while (all.at(-1)?.matches(NOTE)) notes.unshift(all.pop());
   const last = all.pop();
+  const asked = [...document.querySelectorAll('[data-step-type="user_message"]')].pop();
+  while (asked && all.at(-1)?.matches(NOTE) && asked.compareDocumentPosition(all.at(-1)) & Node.DOCUMENT_POSITION_FOLLOWING) {
+    notes.unshift(all.pop()); // one that stands before this reply
+  }
   if (!last || last.matches(HAND_OFF)) return;
   const card = last.querySelector(".hc-card, .hb-ballot"); // of a ballot its name: the answers are for reading one by one
   const parts = [...(last.querySelector(".message-content")?.children ?? [])].filter((part) => !part.contains(card));
-  const words = note?.querySelector(".message-content")?.innerText ?? "";
-  spoken.textContent = [...parts.map((part) => part.innerText), card?.getAttribute("aria-label") ?? "", words].join(" ").trim();
+  const words = notes.map((note) => note.querySelector(".message-content")?.innerText ?? "");
+  spoken.textContent = [...parts.map((part) => part.innerText), card?.getAttribute("aria-label") ?? "", ...words].join(" ").trim();
 }
 
 function look() {

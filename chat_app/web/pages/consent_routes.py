@@ -10,10 +10,11 @@ from pydantic import BaseModel, Field
 
 from heard.chat_app.common.identity import COOKIE_SECONDS, COUNTRY_COOKIE, VISITOR_COOKIE, new_participant
 from heard.chat_app.common.notice import notice
+from heard.chat_app.common.places import in_force
 from heard.chat_app.safety.crisis_numbers import countries
 from heard.chat_app.studies.survey_links import safe_next_url
 from heard.chat_app.web.dependencies import CountryDep, ParticipantDep, Site, SiteDep
-from heard.chat_app.web.pages.crisis_help import phone_numbers
+from heard.chat_app.web.pages.crisis_help import SAY, child_lines, phone_numbers
 from heard.chat_app.web.pages.rendering import page
 from heard.db.records import ConsentRecord
 
@@ -21,7 +22,7 @@ CHAT = "/chat/"
 Next = Annotated[str, Query(alias="next")]
 """Where to go on after the questions: a survey's entry (all that `survey_links.safe_next_url` allows), or the chat."""
 
-ADULT = "Please tick that you are 18 or older. If you are younger, do not use the chat; the crisis lines are yours too."
+ADULT = "Please say how old you are: the chat is for people of {age} or older. The crisis lines are for everybody."
 RESEARCH = "Please answer the question about research. Both answers open the chat."
 COUNTRY = "Please choose a country from the list, or none."
 ANSWER = "Please use one of the two buttons to say whether you want to use the chat."
@@ -42,14 +43,14 @@ class Answers(BaseModel):
     """Of the notice that was on the page."""
     to: str = Field(default="", alias="next")
 
-    def problems(self, version: str) -> list[tuple[str, str]]:
+    def problems(self, version: str, least_age: int) -> list[tuple[str, str]]:
         """(field, sentence) for each answer that cannot be taken; `version` is that of the notice in force."""
         return [
             (field, sentence)
             for field, wrong, sentence in (
                 ("agree", self.chat != "yes", ANSWER),
                 ("main", version != self.version, STALE),
-                ("adult", self.adult != "yes", ADULT),
+                ("adult", self.adult != "yes", ADULT.format(age=least_age)),
                 ("research", self.research not in ("yes", "no"), RESEARCH),
                 ("country", bool(self.country) and self.country not in dict(countries()), COUNTRY),
             )
@@ -92,9 +93,11 @@ async def answer(
     answers: Annotated[Answers, Form()],
 ) -> Response:
     """Take the answers, or ask once more."""
-    if answers.chat == "no":
+    if answers.adult == "no":  # whichever button was pressed
+        response = await _minor(site, stored, answers.country or country, answers.to)
+    elif answers.chat == "no":
         response = await _refused(site, stored, country, answers.to)
-    elif problems := answers.problems(_version(site)):
+    elif problems := answers.problems(_version(site), in_force(site.services.settings).least_age):
         return _question_page(site, stored, answers, answers.to, problems)
     else:
         response = await _agreed(site, participant, answers)
@@ -117,6 +120,25 @@ async def _agreed(site: Site, known: str | None, answers: Answers) -> Response:
 
 
 async def _refused(site: Site, stored: ConsentRecord | None, country: str | None, to: str) -> Response:
+    await _withdraw(site, stored)
+    # Not the chat's hand-off: its words answer a message, and here nobody has written one.
+    return page("declined.html", stored=stored is not None, survey=safe_next_url(to), **phone_numbers(country))
+
+
+async def _minor(site: Site, stored: ConsentRecord | None, country: str | None, to: str) -> Response:
+    """Say kindly that the chat is for adults, and who listens to children."""
+    await _withdraw(site, stored)
+    return page(
+        "minor.html",
+        stored=stored is not None,
+        survey=safe_next_url(to),
+        least_age=in_force(site.services.settings).least_age,
+        child_lines=child_lines(country),
+        say=SAY,
+    )
+
+
+async def _withdraw(site: Site, stored: ConsentRecord | None) -> None:
     # Somebody who never agreed leaves no trace. A withdrawal is stored, since it must outlive this request.
     if stored:
         participant = stored.participant_id
@@ -124,22 +146,21 @@ async def _refused(site: Site, stored: ConsentRecord | None, country: str | None
         await site.services.store.save_consent(withdrawal)
         await site.chats.stop(participant)
         await site.chats.dismiss(participant)
-    # Not the chat's hand-off: its words answer a message, and here nobody has written one.
-    return page("declined.html", stored=stored is not None, survey=safe_next_url(to), **phone_numbers(country))
 
 
 def _question_page(
     site: Site, stored: ConsentRecord | None, answers: Answers, to: str, problems: Sequence[tuple[str, str]] = ()
 ) -> HTMLResponse:
-    persona_word = site.services.settings.persona_word
+    settings = site.services.settings
     return page(
         "consent.html",
         422 if problems else 200,
         here="/",
         scripted=stored is None,
-        notice=notice(persona_word).html,
+        notice=notice(settings).html,
         version=_version(site),
-        persona_word=persona_word,
+        persona_word=settings.persona_word,
+        least_age=in_force(settings).least_age,
         countries=countries(),
         stored=stored,
         changing=stored is not None,
@@ -152,4 +173,4 @@ def _question_page(
 
 def _version(site: Site) -> str:
     """Of the notice in force."""
-    return notice(site.services.settings.persona_word).version
+    return notice(site.services.settings).version

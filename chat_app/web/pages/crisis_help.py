@@ -1,6 +1,7 @@
 """`/help`: whom to call; the country that a hand-off's picker chooses; and the hand-off that other pages show in place
 of what was asked for."""
 
+from functools import cache
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Form, Request
@@ -15,6 +16,7 @@ from heard.chat_app.safety.handoff import handoff, texts
 from heard.chat_app.safety.handoff_pages import as_html
 from heard.chat_app.web.dependencies import CountryDep
 from heard.chat_app.web.pages.rendering import error_response, page, wants_page
+from heard.prompts.child_line_files import ChildLines, load_child_lines
 from heard.prompts.hours import hours_in_words
 from heard.prompts.phone_numbers import dialled, numbers_in
 from heard.prompts.safety_files import DANGERS, GENERAL
@@ -22,7 +24,7 @@ from heard.prompts.safety_files import DANGERS, GENERAL
 NO_SUCH_COUNTRY = "There are no numbers for that country here. Choose one from the list."
 
 router = APIRouter()
-_SAY = {
+SAY = {
     "numbers_in": numbers_in,
     "dialled": dialled,
     "hours": lambda hours: hours_in_words(hours, texts()["en"].hours),
@@ -33,7 +35,7 @@ _SAY = {
 def phone_numbers(country: str | None) -> dict[str, Any]:
     """What the template `numbers.html` needs: one country's numbers, or all without a choice."""
     chosen = [each for each in hotlines().countries if each.code == country]
-    return {"shown": chosen or hotlines().countries, "directories": hotlines().directories, "say": _SAY}
+    return {"shown": chosen or hotlines().countries, "directories": hotlines().directories, "say": SAY}
 
 
 def handoff_card(request: Request, language: str | None, country: str | None, danger: str = GENERAL) -> dict[str, Any]:
@@ -41,6 +43,20 @@ def handoff_card(request: Request, language: str | None, country: str | None, da
     shown = handoff(country, language, danger)
     guess = region_from_headers(request.headers, dict(countries()))
     return {"heading": shown.heading, "card": Markup(as_html(shown, guess=guess, own_page=True))}
+
+
+@cache
+def _child_lines() -> tuple[ChildLines, ...]:
+    return load_child_lines(hotlines())
+
+
+def child_lines(country: str | None) -> list[ChildLines]:
+    """Lines for children: one country's and those for several, or all without a choice or where there are none."""
+    return [one for one in _child_lines() if one.code in (country, "")] if country in _codes() else [*_child_lines()]
+
+
+def _codes() -> set[str]:
+    return {one.code for one in _child_lines() if one.code}
 
 
 @router.get("/help")

@@ -1,7 +1,7 @@
 """`/you`: what is stored of a person, to see, download and erase."""
 
 import json
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Form, Request
@@ -65,8 +65,20 @@ async def _your_data(site: Site, participant: str | None, problem: str | None = 
     if not participant or not known:
         return page("you.html", here="/you", counts=[])
     counts = counts_by_kind(await site.services.store.export_participant(participant))
-    status = 422 if problem else 200
-    return page("you.html", status, here="/you", counts=counts, consent=known.consent, problem=problem)
+    status, settings = 422 if problem else 200, site.services.settings
+    days = settings.retention_days
+    goes = await site.services.store.kept_conversations(participant) if days else []
+    return page(
+        "you.html",
+        status,
+        here="/you",
+        counts=counts,
+        consent=known.consent,
+        problem=problem,
+        settings=settings,
+        kept=goes,
+        after=timedelta(days=days),
+    )
 
 
 def counts_by_kind(stored: dict[str, Any]) -> list[tuple[str, int]]:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from heard.chat_app.common.places import DISCLOSURE
 from heard.chat_app.conversation.services import Services
 from heard.chat_app.models.downloads import Weights
 from heard.chat_app.page.prompt_watch import current_prompts, prompts_state, record_arm_prompts
@@ -89,7 +90,7 @@ async def test_a_greeting_is_shown_with_the_empty_chat_and_is_nobodys_reply(edit
     async with Visitor.agree(edited.url) as visitor:
         told = (await visitor.http.get("/chat/project/settings")).json()
         profiles = {profile["name"]: profile for profile in told["chatProfiles"]}
-        assert profiles["greeter"]["markdown_description"] == "Kind.\n\nGood to see you."
+        assert profiles["greeter"]["markdown_description"] == f"Kind.\n\nGood to see you.\n\n{DISCLOSURE}"
         async with visitor.page(profile="greeter") as page:
             await page.choose(model="talker")
             await page.send("Hello there.")

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from heard.chat_app.safety import crisis_check
+from heard.chat_app.safety.crisis_numbers import countries
 from heard.chat_app.safety.first_numbers import Contact, first_numbers
 
 
@@ -30,7 +30,7 @@ def test_without_a_country_there_are_none(country: str | None) -> None:
 
 
 def test_every_country_has_a_number_to_call_and_every_link_is_one() -> None:
-    for code, name in crisis_check.countries():
+    for code, name in countries():
         first = first_numbers(code)
         assert first is not None, name
         assert first.call is not None, name
