@@ -25,6 +25,7 @@ from heard.chat_app.models.machine import cores, free_memory
 from heard.chat_app.models.records import ModelSpec
 from heard.chat_app.page.prompt_watch import record_arm_prompts
 from heard.chat_app.safety import crisis_check, handoff
+from heard.chat_app.safety.assessment import Assessor, use_head
 from heard.chat_app.safety.crisis_numbers import hotlines
 from heard.chat_app.safety.reply_guard import ReplyGuard
 from heard.chat_app.safety.rising import rising_reader
@@ -37,6 +38,7 @@ from heard.hints import nearest_name
 from heard.prompts.library import PromptLibrary
 from heard.prompts.nudge_files import load_nudges
 from heard.prompts.policy_files import OFF
+from heard.scorer.danger_head import DangerHeadFile
 from heard.scorer.emotion import DEFAULT as READING
 from heard.scorer.emotion import EmotionFile, EmotionReader
 from heard.scorer.encoder import Encoder
@@ -124,12 +126,11 @@ def _reader(scorer: Scorer, embedded: Path) -> EmotionReader:
     return EmotionReader(file, _encoder(file, scorer, embedded))
 
 
-def _encoder(file: EmotionFile | GuardHeadFile, scorer: Scorer, embedded: Path) -> Callable[[], Encoder]:
+def _encoder(
+    file: EmotionFile | GuardHeadFile | DangerHeadFile, scorer: Scorer, embedded: Path
+) -> Callable[[], Encoder]:
     """Return what gives the encoder of a classifier: the scorer's where it is the same one with the same layers."""
-    of_scorer = scorer.head.file
-    if (of_scorer.encoder_sha256, tuple(of_scorer.layers)) == (file.encoder_sha256, file.layers):
-        return lambda: scorer.encoder
-    return lambda: Encoder.load(embedded, file.layers, sha256=file.encoder_sha256)
+    return partial(scorer.encoder_for, embedded, file.encoder_sha256, file.layers)
 
 
 @asynccontextmanager
@@ -179,6 +180,7 @@ async def open_services(
     )
     store = Store(database)
     studies = StudyStore(database)
+    use_head(Assessor.load(lambda file: _encoder(file, scorer, embedded)()))
     guard = ReplyGuard.load(_encoder(GuardHeadFile.load(), scorer, embedded), scorer.misreads)
     vectors = partial(embedded_vectors, embedded, scorer.vectors)
     bot_questions = BotQuestions(vectors, settings.cache_dir)

@@ -80,6 +80,14 @@ class Scorer:
         """Its sentence vectors; None of a head that needs none."""
         return self._vectors
 
+    def encoder_for(self, folder: Path, sha256: str, layers: tuple[float, ...]) -> Encoder:
+        """An encoder for another classifier: this scorer's where it is the same one with the same layers, else the one
+        in `folder`. Raises ScorerError."""
+        own = self.head.file
+        if (own.encoder_sha256, tuple(own.layers)) == (sha256, layers):
+            return self.encoder
+        return Encoder.load(folder, layers, sha256=sha256)
+
     @classmethod
     def load(cls, head: Path, encoder: Path, *, threads: int = 1) -> "Scorer":
         """Open the head and the encoder in these folders; both are checked by sha256.

@@ -5,11 +5,14 @@ No text is logged, and no error message quotes it.
 
 import sys
 from pathlib import Path
-from typing import Annotated, Any, BinaryIO, TextIO
+from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, TextIO
 
 import typer
 
 from heard.chat_app.commands.json_lines import LineError, answer_lines, identity_of, listed
+
+if TYPE_CHECKING:
+    from heard.chat_app.safety.assessment import Assessor
 
 app = typer.Typer()
 
@@ -28,7 +31,11 @@ def check(
         ),
     ] = None,
 ) -> None:
-    """Say whether a text has suicidal or self-harm meaning. Rules only: nothing leaves this machine."""
+    """Say whether a text tells of a danger to somebody's life, and of which. Nothing leaves this machine.
+
+    The rules read it first, then a trained head that reads meaning (English only). A line of --jsonl may have
+    "before", the same person's one or two messages before it.
+    """
     if sum(chosen is not None and chosen is not False for chosen in (text, jsonl, measure)) != 1:
         _fail('Give one text, or --jsonl, or --measure FILE: heard check "I feel low today".')
     if jsonl:
@@ -36,10 +43,19 @@ def check(
     if measure is not None:
         raise typer.Exit(_measure(measure))
 
-    from heard.chat_app.safety.crisis_check import check as check_text
+    verdict = _assessor().assess(text or "")
+    if verdict.crisis:
+        typer.echo(f"crisis: {verdict.category} ({verdict.danger}, by {verdict.reader})")
+    else:
+        typer.echo("no crisis found" if verdict.level == "none" else f"no crisis found, but: {verdict.level}")
 
-    verdict = check_text(text or "")
-    typer.echo(f"crisis: {verdict.category}" if verdict.crisis else "no crisis found")
+
+def _assessor() -> "Assessor":
+    from heard.chat_app.commands.score import encoder_folder
+    from heard.chat_app.safety.assessment import Assessor
+    from heard.scorer.encoder import Encoder
+
+    return Assessor.load(lambda file: Encoder.load(encoder_folder(), file.layers, sha256=file.encoder_sha256))
 
 
 def _fail(sentence: str) -> None:
@@ -49,7 +65,7 @@ def _fail(sentence: str) -> None:
 
 def _filter(source: BinaryIO, out: TextIO) -> int:
     """Answer every line of `source` in order, each flushed at once. Returns 0, or 2 if any line could not be read."""
-    from heard.chat_app.safety.crisis_check import check as check_text
+    assessor = _assessor()
 
     def answer(row: dict[str, Any]) -> dict[str, Any]:
         identity = identity_of(row)
@@ -57,8 +73,18 @@ def _filter(source: BinaryIO, out: TextIO) -> int:
             raise LineError('"id" is missing.')
         if not isinstance(row.get("text"), str):
             raise LineError('"text" is missing or is not text.', identity)
-        verdict = check_text(row["text"])
-        return {"id": identity, "crisis": verdict.crisis, "category": verdict.category}
+        before = row.get("before", [])
+        if not isinstance(before, list) or not all(isinstance(text, str) for text in before):
+            raise LineError('"before" is not a list of texts.', identity)
+        verdict = assessor.assess(row["text"], before)
+        return {
+            "id": identity,
+            "crisis": verdict.crisis,
+            "category": verdict.category if verdict.crisis else None,
+            "level": verdict.level.value,
+            "danger": verdict.danger.value if verdict.crisis else None,
+            "reader": verdict.reader,
+        }
 
     faults = answer_lines(source, out, answer, lambda error: {"id": error.identity, "error": str(error)})
     if faults:

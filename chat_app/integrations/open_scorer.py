@@ -5,6 +5,9 @@ from pathlib import Path
 from heard.chat_app.common.settings import load_settings
 from heard.chat_app.models.bundles import ENCODER
 from heard.chat_app.models.downloads import fetch_bundles
+from heard.chat_app.safety.assessment import Assessor, use_head
+from heard.scorer.danger_head import DangerHeadFile
+from heard.scorer.encoder import Encoder
 from heard.scorer.hub import encoder_of
 from heard.scorer.score import Scorer, head_folder
 
@@ -20,7 +23,13 @@ def open_scorer(head: str = "", *, threads: int = 1) -> Scorer:
     """
     settings = load_settings(file=False)
     folder = head_folder(head or settings.scorer_head)
-    return Scorer.load(folder, encoder_of(folder, lambda: _embedded(settings.cache_dir)), threads=threads)
+    scorer = Scorer.load(folder, encoder_of(folder, lambda: _embedded(settings.cache_dir)), threads=threads)
+    use_head(Assessor.load(lambda file: _encoder(file, scorer, settings.cache_dir)))
+    return scorer
+
+
+def _encoder(file: DangerHeadFile, scorer: Scorer, cache_dir: Path) -> Encoder:
+    return scorer.encoder_for(_embedded(cache_dir), file.encoder_sha256, file.layers)
 
 
 def _embedded(cache_dir: Path) -> Path:

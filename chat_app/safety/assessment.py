@@ -1,21 +1,92 @@
-"""The check of a message as the chat uses it: the rules first, then the head that reads meaning, then both together.
+"""The check of a message as the chat uses it: the rules first, then the head that reads meaning.
 
-The rules (`crisis_check`) are asked first, and what they find is handed off without waiting for an encoder.
+The rules (`crisis_check`) are asked first, and what they find is handed off without waiting for an encoder. The head
+(`scorer.danger_head`) reads what they let through, in English; in other languages the rules are alone.
+
+`use_head` gives the head to the process. Whoever serves people does so at the start, and refuses to serve without it.
 """
 
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
 
 from heard.chat_app.safety import crisis_check
-from heard.chat_app.safety.verdict import SafetyVerdict
+from heard.chat_app.safety.verdict import Danger, Level, SafetyVerdict
+from heard.scorer.danger_head import DEFAULT, DangerHead, DangerHeadFile
+from heard.scorer.danger_lines import FIRST_DANGER, LABELS
+from heard.scorer.encoder import Encoder
+from heard.scorer.records import ScoreStatus
+from heard.scorer.text import read
 
 LOOKED_BACK = 2
 """Messages before the one that is read which the head sees."""
+DANGERS = LABELS[FIRST_DANGER + 1 :]
+_READ_FOR_LANGUAGE = 400
+"""Characters that tell whether a message is English."""
+_LONG_AGO = re.compile(
+    r"\b(?:used to|ago|years?|months|clean|sober|since|recover\w*|surviv\w*|therap\w*|no longer|any ?more|was)\b",
+    re.IGNORECASE,
+)
+"""Without one of these words a message that the rules hand off tells of nothing that is over."""
+
+
+class Assessor:
+    """Rules and head together. Blocking: call it from a worker thread; threads may share one."""
+
+    def __init__(self, head: DangerHead | None) -> None:
+        """Without a head the rules are alone."""
+        self._head = head
+
+    @classmethod
+    def load(cls, encoder: Callable[[DangerHeadFile], Encoder], folder: Path = DEFAULT) -> "Assessor":
+        """With the head in `folder`; `encoder` opens the one that it was trained on, at the first message. Raises
+        ScorerError for a head that is missing or damaged."""
+        file = DangerHeadFile.load(folder)
+        return cls(DangerHead(file, partial(encoder, file)))
+
+    def assess(self, text: str, before: Sequence[str] = (), *, alert: bool = False) -> SafetyVerdict:
+        """As the function `assess`. Raises ScorerError at the first message if the encoder cannot be opened."""
+        by_rules = crisis_check.check(text)
+        head = self._head
+        if head is None or (by_rules.crisis and (by_rules.language != "en" or not _LONG_AGO.search(text))):
+            return by_rules
+        if not by_rules.crisis and read(text[:_READ_FOR_LANGUAGE]).status is ScoreStatus.NOT_ENGLISH:
+            return by_rules
+        odds, least = head.log_odds(text, before[-LOOKED_BACK:]), head.file.thresholds
+        if odds["recovery"] >= least["recovery"] and odds["crisis"] < odds["recovery"]:
+            return SafetyVerdict(Level.RECOVERY, language="en", reader="head")
+        if by_rules.crisis:
+            return by_rules
+        return _by_head(odds, least, alert=alert)
+
+
+def _by_head(odds: Mapping[str, float], least: Mapping[str, float], *, alert: bool) -> SafetyVerdict:
+    margins = {label: odds[label] - least[label] for label in DANGERS}
+    margins["crisis"] = odds["crisis"] - least["crisis_alert" if alert else "crisis"]
+    likeliest = max(margins, key=lambda label: margins[label])
+    if margins[likeliest] >= 0:
+        danger = Danger.SUICIDE if likeliest == "crisis" else Danger(likeliest)
+        category = "ideation" if danger is Danger.SUICIDE else danger.value
+        return SafetyVerdict(Level.CRISIS, category, "en", danger, "head")
+    if max(odds["crisis"], odds["check_in"]) >= least["check_in"]:
+        return SafetyVerdict(Level.CHECK_IN, "passive", "en", reader="head")
+    return SafetyVerdict()
+
+
+_in_use = Assessor(None)
+
+
+def use_head(assessor: Assessor) -> None:
+    """Let `assess` ask this one, in the whole process."""
+    global _in_use
+    _in_use = assessor
 
 
 def assess(text: str, before: Sequence[str] = (), *, alert: bool = False) -> SafetyVerdict:
     """Return how a message is met. Blocking: call it from a worker thread. Never raises on any str.
 
     `before` are the same person's messages before it, the newest last. With `alert`, after a hand-off or a check-in of
-    the same conversation, less is enough.
+    the same conversation, less is enough. Where no head is in use (`use_head`) the rules are alone.
     """
-    return crisis_check.check(text)
+    return _in_use.assess(text, before, alert=alert)
