@@ -72,7 +72,6 @@ for commands in (
     danger,
     guard,
     show_places,
-    danger,
     data,
     export,
     results,
