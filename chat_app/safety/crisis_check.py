@@ -8,7 +8,7 @@ a bare denial ("I am not suicidal"), and talk of prevention, films and statistic
 very words it covers, so a second statement in the same message still counts: "I'm not suicidal but I don't want to
 wake up" is a crisis.
 
-It is rules alone, the same answer each time, in time linear in the message. It is not a diagnosis and misses things.
+These are rules, with the same answer each time, in time linear in the message. It is not a diagnosis and misses things.
 """
 
 from dataclasses import dataclass
