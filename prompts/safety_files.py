@@ -21,7 +21,7 @@ from heard.prompts.phone_numbers import Numbers
 FOLDER = Path(__file__).parent / "safety"
 Category = Literal["ideation", "passive", "plan", "attempt", "self_harm", "third_person", "method_question"]
 CATEGORIES = get_args(Category)
-"""Every category a verdict may carry."""
+"""Every category of suicide and self-harm that a verdict may carry."""
 GENERAL = "suicide"
 """What the general hand-off and a line without `for` are about."""
 DangerName = Literal[

@@ -8,6 +8,9 @@ a bare denial ("I am not suicidal"), and talk of prevention, films and statistic
 very words it covers, so a second statement in the same message still counts: "I'm not suicidal but I don't want to
 wake up" is a crisis.
 
+The other dangers (`verdict.Danger`) have rules in English only, for what is said outright: the head of
+`prompts/safety/dangers.lexicon.en.yaml` says which. They rather miss than alarm, and never speak before suicide.
+
 It is rules alone, the same answer each time, in time linear in the message. It is not a diagnosis and misses things.
 """
 
