@@ -1,6 +1,8 @@
 """`heard prompts`: check the prompt files, and show the exact messages that a model would read."""
 
+from collections.abc import Callable
 from datetime import date
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 

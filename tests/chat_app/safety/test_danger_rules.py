@@ -81,7 +81,12 @@ SAID = {
     ],
 }
 NOT_SAID = {
-    "play": ["my kid beat me at chess", "he beat me to it", "My brother always beats me at darts.", "my bf beat cancer"],
+    "play": [
+        "my kid beat me at chess",
+        "he beat me to it",
+        "My brother always beats me at darts.",
+        "my bf beat cancer",
+    ],
     "jokes": [
         "i could kill my husband lol he ate my leftovers",
         "i want to kill my wife lol",
@@ -104,12 +109,25 @@ NOT_SAID = {
         "I feel like I'm 12 again",
         "my eldest says im 12 at heart",
     ],
-    "fiction": ["In the film he raped her.", "The husband in the novel beats his wife.", "my rogue gets to stab the duke"],
+    "fiction": [
+        "In the film he raped her.",
+        "The husband in the novel beats his wife.",
+        "my rogue gets to stab the duke",
+    ],
     "news and work": ["The news said a man was raped.", "I work with rape survivors", "My patient hears voices."],
     "long over": ["My dad used to hit me, years ago.", "my ex used to hit me but that was years ago"],
     "animals": ["my dog ate rat poison", "my cat hasnt eaten in 4 days", "The puppy chewed a battery"],
-    "near to poison": ["my toddler ate playdough", "she took her medication", "i swallowed a fly", "she almost drank the mouthwash"],
-    "no voices": ["God told me to be patient", "the voices in the choir were lovely", "my boss told me to cut the budget"],
+    "near to poison": [
+        "my toddler ate playdough",
+        "she took her medication",
+        "i swallowed a fly",
+        "she almost drank the mouthwash",
+    ],
+    "no voices": [
+        "God told me to be patient",
+        "the voices in the choir were lovely",
+        "my boss told me to cut the budget",
+    ],
     "hunger": [
         "fasting for ramadan",
         "i starve by lunch",
@@ -117,7 +135,12 @@ NOT_SAID = {
         "I haven't eaten meat in 6 days",
         "i fasted for 3 days for my surgery",
     ],
-    "touch": ["my boss touched on the budget", "He forced me to watch his show.", "he threw me a party", "it hit me hard"],
+    "touch": [
+        "my boss touched on the budget",
+        "He forced me to watch his show.",
+        "he threw me a party",
+        "it hit me hard",
+    ],
 }
 
 
