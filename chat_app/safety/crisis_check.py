@@ -79,7 +79,7 @@ class Checker:
 
 @cache
 def checker() -> Checker:
-    """Return the checker of suicide and self-harm, over the lexicons of all languages. Built once, in about a second."""
+    """Return the checker of suicide and self-harm, over the lexicons of all languages; built once."""
     return Checker(load_lexicons())
 
 
