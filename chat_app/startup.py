@@ -84,6 +84,7 @@ def _with_context(specs: dict[str, ModelSpec], weights: Weights, context_tokens:
 def _read_safety_files() -> None:
     """Read what the check and the hand-off need, so that a fault refuses the start: nothing is served unguarded."""
     crisis_check.checker()
+    crisis_check.danger_checker()
     handoff.texts()
     handoff.dangers()
     hotlines()

@@ -21,7 +21,7 @@ from heard.prompts.phone_numbers import Numbers
 FOLDER = Path(__file__).parent / "safety"
 Category = Literal["ideation", "passive", "plan", "attempt", "self_harm", "third_person", "method_question"]
 CATEGORIES = get_args(Category)
-"""Every category a verdict may carry."""
+"""Every category of suicide and self-harm that a verdict may carry."""
 GENERAL = "suicide"
 """What the general hand-off and a line without `for` are about."""
 DangerName = Literal[
@@ -29,6 +29,8 @@ DangerName = Literal[
 ]
 DANGERS: tuple[str, ...] = (GENERAL, *get_args(DangerName))
 """Every danger; `chat_app/safety/verdict.py` says what each is."""
+GroupName = Literal[Category, DangerName]
+"""What the patterns of a lexicon are grouped by."""
 
 Day = Annotated[datetime.date, Strict()]
 Patterns = tuple[NonEmpty, ...]
@@ -67,8 +69,8 @@ class Lexicon:
     """Words that may precede a match without changing it, when an exception begins right after them."""
     writer: Patterns = ()
     """Words of writers about themselves, over which no gap of an exception goes, in any language ("a film ... I")."""
-    crisis: Annotated[Mapping[Category, Patterns], Field(min_length=1)]
-    """Category -> patterns, each of them a crisis by itself."""
+    crisis: Annotated[Mapping[GroupName, Patterns], Field(min_length=1)]
+    """Category of suicide or self-harm, or another danger -> patterns, each of them a crisis by itself."""
     safe: Mapping[str, Patterns] = field(default_factory=dict)
     """Reason -> patterns that take out a crisis pattern lying wholly inside them."""
 
@@ -220,6 +222,12 @@ def load_lexicons(folder: Path = FOLDER) -> tuple[Lexicon, ...]:
 def load_lexicon(language: str, folder: Path = FOLDER) -> Lexicon:
     """The lexicon of one language. Raises PromptFileError."""
     return read_record(folder / f"lexicon.{language}.yaml", Lexicon)
+
+
+def load_danger_lexicon(folder: Path = FOLDER) -> Lexicon:
+    """The English patterns of the dangers beside suicide, with the rewrites of English. Raises PromptFileError."""
+    lexicon = read_record(folder / "dangers.lexicon.en.yaml", Lexicon)
+    return replace(lexicon, rewrites={**load_lexicon(lexicon.language, folder).rewrites, **lexicon.rewrites})
 
 
 def load_hotlines(path: Path = FOLDER / "hotlines.yaml") -> Hotlines:

@@ -52,6 +52,7 @@ async def _serve(data_dir: Path, url: str) -> None:
 
 def _forking(data_dir: Path, url: str) -> None:
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # the killed are not waited for
+    crisis_check.danger_checker()
     crisis_check.checker()  # as a running chat has it ready
     for line in sys.stdin:
         if line.strip() == "serve" and os.fork() == 0:

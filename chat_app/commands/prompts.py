@@ -1,6 +1,8 @@
 """`heard prompts`: check the prompt files, and show the exact messages that a model would read."""
 
+from collections.abc import Callable
 from datetime import date
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -42,11 +44,26 @@ def check(folder: Folder = None) -> None:
     from heard.chat_app.safety.crisis_numbers import stale_hotlines
     from heard.prompts.files import PromptFileError
     from heard.prompts.policy_files import emotion_words
-    from heard.prompts.safety_files import load_dangers, load_handoff, load_hotlines, load_lexicons
+    from heard.prompts.safety_files import (
+        load_danger_lexicon,
+        load_dangers,
+        load_handoff,
+        load_hotlines,
+        load_lexicons,
+    )
 
     found: list[Any] = []
     faults: list[str] = []
-    for read in (lambda: _library(folder), load_lexicons, load_hotlines, load_handoff, load_dangers, emotion_words):
+    readers: tuple[Callable[[], Any], ...] = (
+        partial(_library, folder),
+        load_lexicons,
+        load_hotlines,
+        load_handoff,
+        load_dangers,
+        load_danger_lexicon,
+        emotion_words,
+    )
+    for read in readers:
         try:
             found.append(read())
         except PromptFileError as error:

@@ -8,6 +8,9 @@ a bare denial ("I am not suicidal"), and talk of prevention, films and statistic
 very words it covers, so a second statement in the same message still counts: "I'm not suicidal but I don't want to
 wake up" is a crisis.
 
+The other dangers (`verdict.Danger`) have rules in English only, for what is said outright: the head of
+`prompts/safety/dangers.lexicon.en.yaml` says which. They rather miss than alarm, and never speak before suicide.
+
 These are rules, with the same answer each time, in time linear in the message. It is not a diagnosis and misses things.
 """
 
@@ -17,8 +20,8 @@ from functools import cache
 from heard.chat_app.safety.marked_words import MarkedWords
 from heard.chat_app.safety.matcher import Matcher, uncovered_spans
 from heard.chat_app.safety.normalise import Normaliser, plain_tokens
-from heard.chat_app.safety.verdict import Level, SafetyVerdict
-from heard.prompts.safety_files import Lexicon, load_lexicons
+from heard.chat_app.safety.verdict import Danger, Level, SafetyVerdict
+from heard.prompts.safety_files import CATEGORIES, Lexicon, load_danger_lexicon, load_lexicons
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,13 +65,6 @@ class Checker:
             prefixes=self._statements.reader.prefixes | self._exceptions.reader.prefixes,
         )
 
-    def check(self, text: str) -> SafetyVerdict:
-        """Return whether `text` has suicidal or self-harm meaning. Never raises on any str; "" is no crisis."""
-        found = self.explain(text)
-        if not found:
-            return SafetyVerdict()
-        return SafetyVerdict(Level.CRISIS, found[0].category, found[0].language, reader="rules")
-
     def explain(self, text: str) -> list[LexiconPattern]:
         """Return the patterns that make `text` a crisis, the longest match first; [] if it is no crisis."""
         tokens = self._normaliser.tokens(self._marked.replaced(text))
@@ -83,10 +79,32 @@ class Checker:
 
 @cache
 def checker() -> Checker:
-    """Return the checker over the lexicons that come with heard. It is built once, in about a second."""
+    """Return the checker of suicide and self-harm, over the lexicons of all languages; built once."""
     return Checker(load_lexicons())
 
 
+@cache
+def danger_checker() -> Checker:
+    """Return the checker of the other dangers. It stands apart, so that no exception of one hides the other."""
+    return Checker((load_danger_lexicon(),))
+
+
+def explain(text: str) -> list[LexiconPattern]:
+    """Return the patterns that make `text` a crisis, the decisive one first; [] if it is no crisis.
+
+    Those of suicide come before those of any other danger, and that the writer is a child comes last: "I'm 13 and my
+    dad hits me" is handed off for what is done to the child.
+    """
+    others = danger_checker().explain(text)
+    others.sort(key=lambda found: found.category == Danger.MINOR)
+    return checker().explain(text) + others
+
+
 def check(text: str) -> SafetyVerdict:
-    """Return whether a message has suicidal or self-harm meaning. Rules only, no model. Never raises on any str."""
-    return checker().check(text)
+    """Return whether a message speaks of a danger, and of which. Rules only, no model. Never raises on any str."""
+    found = explain(text)
+    if not found:
+        return SafetyVerdict()
+    first = found[0]
+    danger = Danger.SUICIDE if first.category in CATEGORIES else Danger(first.category)
+    return SafetyVerdict(Level.CRISIS, first.category, first.language, danger, "rules")

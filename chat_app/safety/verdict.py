@@ -44,7 +44,7 @@ class SafetyVerdict:
 
     level: Level = Level.NONE
     category: str | None = None
-    """One of `prompts.safety_files.CATEGORIES` where rules said so, else a value of Danger; None below CHECK_IN."""
+    """One of `prompts.safety_files.CATEGORIES` for suicide, else the danger's value; None below CHECK_IN."""
     language: str | None = None
     """ISO 639-1 code of the message for the hand-off, "en" where only the head read it; None if there is no crisis."""
     danger: Danger = Danger.SUICIDE
