@@ -149,6 +149,10 @@ class Chat:
         self.services = replace(services, scorer=cast(Scorer, self.scorer))
         self.server, self.study = server, study
         self.seen = Seen()
+        examples = [one for group in services.library.examples.values() for one in group]
+        self.examples = {text for one in examples for exchange in one.exchanges for text in exchange}
+        """Texts of the product's own, which every prompt may hold; one has the word "tonight", which alone may be a
+        crisis. Whatever else is in a prompt is searched."""
 
     async def talk(self, said: Sequence[str], number: int) -> None:
         """Have a conversation, and count."""
@@ -204,7 +208,7 @@ class Chat:
         self.seen.scores = self.scorer.scores
         self.seen.ballots += len(balloted)
         places = {
-            "prompt": [text for prompt in prompts for text in strings(prompt)],
+            "prompt": [text for prompt in prompts for text in strings(prompt) if text not in self.examples],
             "score": scored,
             "summary": summaries,
             "ballot": balloted,

@@ -16,9 +16,9 @@ from heard.scorer.encoder_files import file_sha256
 from heard.scorer.errors import ScorerError
 
 CALM = (
-    "On Saturday we painted the fence, and the neighbours came over for lunch. My brother brought plums from his "
-    "tree and we made jam. The radio said it will rain on Tuesday, so I hung the washing out early. At work they moved us to "
-    "the third floor, which has better coffee. I still have to book the train for the wedding in June. "
+    "On Saturday we painted the fence, and the neighbours came over for lunch. My brother brought plums and we made "
+    "jam. The radio said it will rain on Tuesday, so I hung the washing out early. At work they moved us to the third "
+    "floor, which has better coffee. I still have to book the train for the wedding in June. "
 )
 """A harmless paragraph, longer than STRETCH."""
 FILES = ("danger.toml", "weights.safetensors")

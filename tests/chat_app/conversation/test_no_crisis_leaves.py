@@ -12,6 +12,7 @@ from heard.chat_app.conversation import message_reading
 from heard.chat_app.models.downloads import Weights
 from heard.chat_app.safety import crisis_check
 from heard.chat_app.safety.verdict import SafetyVerdict
+from heard.chat_app.studies import study_answers
 from heard.db.records import Safety
 from tests.bench.handoffs import EVERY_BALLOT, FEWEST, MOST, Chat, chatting, drawn, holds, strings
 
@@ -42,7 +43,8 @@ async def test_a_chat_that_does_not_check_is_seen_to_leak(
     chat: Chat, monkeypatch: pytest.MonkeyPatch, number: int
 ) -> None:
     """In the ordinary chat, and in a live study."""
-    monkeypatch.setattr(message_reading, "assess", lambda *_, **__: SafetyVerdict())
+    for reading in (message_reading, study_answers):
+        monkeypatch.setattr(reading, "assess", lambda *_, **__: SafetyVerdict())
     monkeypatch.setattr(crisis_check, "check", lambda _: SafetyVerdict())
     monkeypatch.setattr("tests.bench.handoffs.assess", lambda text, *_, **__: crisis_check.checker().check(text))
     await chat.talk(["A long week at the bakery.", "I want to kill myself tonight.", "My sister called."], number)
