@@ -142,7 +142,7 @@ def inputs(encoder: Encoder, message: str, before: Sequence[str]) -> Floats:
     states = encoder.states(ids)
     rows = np.array(encoder.rows(len(ids)), dtype=np.int64)
     means = [states.mean(axis=0)] + [states[rows[part]].mean(axis=0) for part in stretches(len(ids))]
-    earlier = encoder.ids(" ".join(before)[-MOST_CHARACTERS:])[-MOST_BEFORE:] if before else []
+    earlier = encoder.ids(_whole(" ".join(before)[-MOST_CHARACTERS:]))[-MOST_BEFORE:] if before else []
     told = encoder.states(earlier).mean(axis=0) if earlier else np.zeros(encoder.width, dtype=np.float32)
     return np.stack([np.concatenate([mean, told]) for mean in means]).astype(np.float32)
 
@@ -157,7 +157,7 @@ def stretches(count: int) -> list[slice]:
 
 
 def _ends(encoder: Encoder, message: str) -> list[int]:
-    half = MOST_CHARACTERS // 2
+    half, message = MOST_CHARACTERS // 2, _whole(message)
     if len(message) > MOST_CHARACTERS:
         ids = encoder.ids(message[:half])[: MOST_TOKENS // 2] + encoder.ids(message[-half:])[-(MOST_TOKENS // 2) :]
     else:
@@ -165,6 +165,11 @@ def _ends(encoder: Encoder, message: str) -> list[int]:
     if len(ids) > MOST_TOKENS:
         ids = ids[: MOST_TOKENS // 2] + ids[-(MOST_TOKENS // 2) :]
     return ids
+
+
+def _whole(text: str) -> str:
+    """The text with lone surrogates replaced: the tokenizer takes none."""
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def gelu(values: np.ndarray[Any, Any]) -> Floats:

@@ -71,7 +71,7 @@ def read_lines(path: Path = LINES) -> list[DangerLine]:
         try:
             lines.append(_LINE.validate_json(row))
         except ValidationError as error:
-            fault = faults_of(error, _LINE.json_schema())[0]
+            fault = faults_of(error, _LINE.json_schema(), quote=False)[0]
             raise ScorerError(f"{path}, line {number}: {fault.sentence}") from None
     if not lines:
         raise ScorerError(f'{path} holds no lines. Give JSON lines with "text", "label", "kind" and "group".')

@@ -2,7 +2,7 @@
 
 python -m tests.bench                 all of them
 python -m tests.bench start speed     only these, of start, speed, arms, card, crowd, scorer, protocol, votes,
-                                      results, export, compare, prompts, tone, modules, crisis
+                                      results, export, compare, prompts, tone, modules, handoffs, crisis
 """
 
 import asyncio
@@ -20,6 +20,7 @@ from tests.bench.card import card
 from tests.bench.compare import compare
 from tests.bench.crowd import crowd
 from tests.bench.export import export
+from tests.bench.handoffs import handoffs
 from tests.bench.modules import modules
 from tests.bench.prompts import prompts
 from tests.bench.protocol import protocol
@@ -34,7 +35,7 @@ from tests.bench.votes import votes
 
 PARTS = (
     "start", "speed", "arms", "card", "crowd", "scorer", "protocol", "votes", "results", "export", "compare", "prompts",
-    "tone", "modules", "crisis",
+    "tone", "modules", "handoffs", "crisis",
 )  # fmt: skip
 CASES = Path(__file__).parents[1] / "safety_cases"
 console = Console()
@@ -72,6 +73,8 @@ async def measure(parts: list[str]) -> list[Row]:
         elif part == "modules":
             await modules(weights, console)
             continue
+        elif part == "handoffs":
+            new = await handoffs(weights, console)
         else:
             with served() as server:
                 if part == "speed":

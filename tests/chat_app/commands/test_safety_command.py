@@ -12,6 +12,9 @@ from tests.commands import heard
 
 ROOT = Path(__file__).parents[3]
 RUN = [sys.executable, "-c", "from heard.chat_app.cli import main; main()", "check"]
+QUIET = {"crisis": False, "category": None, "level": "none", "danger": None, "reader": None}
+ASKED_ABOUT = "I don't see the point of anything any more"
+"""What a friend would ask about."""
 
 
 def run(*arguments: str, text: str = "") -> tuple[int, str, str]:
@@ -20,8 +23,10 @@ def run(*arguments: str, text: str = "") -> tuple[int, str, str]:
 
 
 def test_one_text() -> None:
-    assert run("I want to die") == (0, "crisis: ideation\n", "")
+    assert run("I want to die") == (0, "crisis: ideation (suicide, by rules)\n", "")
     assert run("my phone is dying") == (0, "no crisis found\n", "")
+    assert run("he raped me last night") == (0, "crisis: sexual_assault (sexual_assault, by head)\n", "")
+    assert run("I used to be suicidal and therapy helped") == (0, "no crisis found, but: recovery\n", "")
 
 
 @pytest.mark.parametrize("arguments", [(), ("text", "--jsonl"), ("text", "--measure", "x")])
@@ -37,8 +42,35 @@ def test_filter_answers_in_order() -> None:
     answers = [json.loads(line) for line in out.splitlines()]
     assert code == 0
     assert [answer["id"] for answer in answers] == [0, 1, 2, 3, 4]
-    assert answers[0] == {"id": 0, "crisis": False, "category": None}
-    assert answers[1] == {"id": 1, "crisis": True, "category": "ideation"}
+    assert answers[0] == {"id": 0, **QUIET}
+    handed_off = {"level": "crisis", "danger": "suicide", "reader": "rules"}
+    assert answers[1] == {"id": 1, "crisis": True, "category": "ideation", **handed_off}
+
+
+def test_each_level_and_danger_is_named_with_its_reader_and_the_old_keys_stand() -> None:
+    texts = ["he raped me last night", "I used to be suicidal and therapy helped", ASKED_ABOUT]
+    code, out, _ = run("--jsonl", text="".join(json.dumps({"id": text, "text": text}) + "\n" for text in texts))
+    found = [json.loads(line) for line in out.splitlines()]
+    assert code == 0
+    shown = [(one["crisis"], one["category"], one["level"], one["danger"], one["reader"]) for one in found]
+    assert shown == [
+        (True, "sexual_assault", "crisis", "sexual_assault", "head"),
+        (False, None, "recovery", None, "head"),
+        (False, None, "check_in", None, "head"),
+    ]
+    assert all(list(one)[:3] == ["id", "crisis", "category"] for one in found)
+
+
+def test_what_was_said_before_counts() -> None:
+    text = "see you on the other side"
+    rows = [
+        {"id": "grave", "text": text, "before": ["I gave the dog to my sister and wrote the letters"]},
+        {"id": "harmless", "text": text, "before": ["boarding now, gate 14"]},
+        {"id": "nothing", "text": "hello there", "before": []},
+    ]
+    code, out, _ = run("--jsonl", text="".join(json.dumps(row) + "\n" for row in rows))
+    assert code == 0
+    assert [json.loads(line)["crisis"] for line in out.splitlines()] == [True, False, False]
 
 
 @pytest.mark.parametrize(
@@ -50,6 +82,9 @@ def test_filter_answers_in_order() -> None:
         ('{"id": {}, "text": "secret words"}', None, '"id" must be'),
         ('{"id": "a"}', "a", '"text" is missing'),
         ('{"id": "a", "text": 5}', "a", '"text" is missing'),
+        ('{"id": "a", "text": "hi", "before": "secret"}', "a", '"before" is not a list of texts'),
+        ('{"id": "a", "text": "hi", "before": ["secret", 5]}', "a", '"before" is not a list of texts'),
+        ('{"id": "a", "text": "hi", "before": null}', "a", '"before" is not a list of texts'),
         ("[" * 100_000, None, "not JSON"),
     ],
 )
@@ -59,17 +94,20 @@ def test_a_bad_line_is_named_and_the_run_goes_on(line: str, who: str | None, fau
     assert code == 2
     assert first["id"] == who
     assert fault in first["error"]
-    assert second == {"id": 2, "crisis": False, "category": None}
+    assert second == {"id": 2, **QUIET}
+    assert "1 line(s) could not be checked (1" in err
     assert "secret" not in out + err
 
 
 def test_bytes_that_are_no_utf8_and_lone_surrogates() -> None:
-    source = b'\xff\xfe\n{"id": 1, "text": "\\ud800 I want to die"}\n'
+    lone = b'{"id": 2, "text": "\\ud800 a quiet day", "before": ["\\udc00"]}\n'
+    source = b'\xff\xfe\n{"id": 1, "text": "\\ud800 I want to die"}\n' + lone
     done = heard("check", "--jsonl", stdin=source)
-    first, second = (json.loads(row) for row in done.stdout.splitlines())
+    first, second, third = (json.loads(row) for row in done.stdout.splitlines())
     assert done.status == 2
     assert "UTF-8" in first["error"]
     assert second["crisis"] is True
+    assert third == {"id": 2, **QUIET}
 
 
 def test_answers_come_line_by_line_and_a_closed_reader_ends_it_quietly() -> None:
@@ -81,7 +119,7 @@ def test_answers_come_line_by_line_and_a_closed_reader_ends_it_quietly() -> None
         assert process.stderr is not None
         process.stdin.write(b'{"id": 1, "text": "hello"}\n')
         process.stdin.flush()
-        assert json.loads(process.stdout.readline()) == {"id": 1, "crisis": False, "category": None}
+        assert json.loads(process.stdout.readline()) == {"id": 1, **QUIET}
         process.stdout.close()
         try:
             for _ in range(2000):

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-PROMPTS = {f"heard.prompts{name}" for name in ("", ".fields", ".files", ".safety_files", ".variables")}
+READERS = ("", ".fields", ".files", ".hours", ".phone_numbers", ".safety_files", ".variables")
+PROMPTS = {f"heard.prompts{name}" for name in READERS}
 """The crisis check's words are read by these."""
 
 
