@@ -10,12 +10,12 @@ from collections.abc import Callable, Collection, Sequence
 from datetime import UTC, date, datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, func, select, update
+from sqlalchemy import func, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession
-from sqlalchemy.orm import selectinload
 
 from heard.db import nudge_days, retention
+from heard.db.conversation_reads import read_messages, read_owner, read_replies
 from heard.db.erase import delete_conversation_rows, delete_participant_rows, scrub
 from heard.db.errors import (
     StoreBusy,
@@ -50,9 +50,9 @@ from heard.db.records import (
     SummaryRecord,
     UnsummarisedHistory,
 )
-from heard.db.rows import consent_record, message_record, reply_record, reply_row
+from heard.db.rows import consent_record, reply_row
 from heard.db.safety_history import SafetyHistory, read_first_handoff, read_safety_history
-from heard.db.tables import ConsentRow, ConversationRow, DraftRow, MessageRow, ParticipantRow, ReplyRow
+from heard.db.tables import ConsentRow, ConversationRow, MessageRow, ParticipantRow, ReplyRow
 from heard.db.transaction import Result, Work, transact
 
 __all__ = [
@@ -266,45 +266,21 @@ class Store:
 
     async def messages(self, conversation_id: str) -> list[MessageRecord]:
         """Return every message of a conversation in order, with its outcome."""
-
-        async def work(session: AsyncSession) -> list[MessageRecord]:
-            rows = await session.scalars(
-                select(MessageRow).where(MessageRow.conversation_id == conversation_id).order_by(MessageRow.position)
-            )
-            return [message_record(row) for row in rows]
-
-        return await self._read(work)
+        return await self._read(lambda session: read_messages(session, conversation_id))
 
     async def reply(self, reply_id: str) -> ReplyRecord | None:
         """Return one reply with its drafts and scores, or None."""
-        return next(iter(await self._replies(ReplyRow.id == reply_id)), None)
+        found = await self._read(lambda session: read_replies(session, ReplyRow.id == reply_id))
+        return next(iter(found), None)
 
     async def replies(self, conversation_id: str) -> dict[str, ReplyRecord]:
         """Return every reply of a conversation by the id of the message it answers, in order."""
-        found = await self._replies(MessageRow.conversation_id == conversation_id)
-        return {reply.message_id: reply for reply in found}
-
-    async def _replies(self, condition: ColumnElement[bool]) -> list[ReplyRecord]:
-        async def work(session: AsyncSession) -> list[ReplyRecord]:
-            rows = await session.scalars(
-                select(ReplyRow)
-                .join(MessageRow, MessageRow.id == ReplyRow.message_id)
-                .where(condition)
-                .order_by(MessageRow.position)
-                .options(selectinload(ReplyRow.drafts).selectinload(DraftRow.score))
-            )
-            return [reply_record(row) for row in rows]
-
-        return await self._read(work)
+        of = MessageRow.conversation_id == conversation_id
+        return {reply.message_id: reply for reply in await self._read(lambda session: read_replies(session, of))}
 
     async def conversation_owner(self, conversation_id: str) -> str | None:
         """Return the participant's id, or None if there is no such conversation."""
-
-        async def work(session: AsyncSession) -> str | None:
-            row = await session.get(ConversationRow, conversation_id)
-            return row.participant_id if row else None
-
-        return await self._read(work)
+        return await self._read(lambda session: read_owner(session, conversation_id))
 
     # The scorer's page
 

@@ -32,6 +32,9 @@ MOST_BEFORE = 120
 """Tokens of the earlier messages, their end."""
 STRETCH = 40
 """Tokens of one stretch, about thirty words."""
+STRETCH_COST = 0.5
+"""Of a stretch's log-odds: of many, one is always somewhat grave. Of 600 public posts about anything, 20.7% were handed
+off and not 21.1%, of 600 of people in danger 79.5% and not 81.2%."""
 RECOVERY = LABELS.index("recovery")
 _LEAST = 1e-30
 """Instead of a share of nothing, whose logarithm there is not."""
@@ -133,6 +136,7 @@ class DangerHead:
                 )
             self._encoder = opened
         found = self.file.log_odds(inputs(self._encoder, message, before))
+        found[1:] -= STRETCH_COST
         return dict(zip(LABELS, map(float, found.max(axis=0)), strict=True))
 
 

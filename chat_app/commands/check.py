@@ -27,7 +27,8 @@ def check(
         Path | None,
         typer.Option(
             "--measure",
-            help='Print recall, precision and false alarms over a file of {"id","text","crisis","group"} lines.',
+            help='Print recall and false alarms over {"id","text","crisis","group"} lines, or, '
+            'by how grave, over {"text","label","kind","group"} lines.',
         ),
     ] = None,
 ) -> None:
@@ -95,7 +96,24 @@ def _filter(source: BinaryIO, out: TextIO) -> int:
     return 2 if faults else 0
 
 
+def _is_labelled(path: Path) -> bool:
+    """Whether a file's first line has a "label" of how grave it is, and no mere "crisis"."""
+    if not path.is_file():
+        return False
+    with path.open(encoding="utf-8", errors="replace") as file:
+        return '"label"' in file.readline()
+
+
 def _measure(path: Path) -> int:
+    if _is_labelled(path):
+        from heard.chat_app.commands.danger import measured_by
+        from heard.chat_app.commands.progress import Progress
+        from heard.scorer.danger_lines import read_lines
+
+        lines = read_lines(path)
+        with Progress() as on_progress:
+            typer.echo(measured_by(_assessor(), lines, on_progress), nl=False)
+        return 0
     from heard.chat_app.safety.measure import MeasureError, load_cases, report
 
     try:

@@ -82,8 +82,7 @@ def train_danger(
 def _ordinary(shared: Path) -> list[str]:
     """Messages of everyday talk, in an order of chance that is always the same, without what the rules hand off."""
     import json
-
-    import numpy as np
+    import random
 
     from heard.chat_app.safety import crisis_check
 
@@ -95,10 +94,8 @@ def _ordinary(shared: Path) -> list[str]:
         raise CommandError(
             f"{path} cannot be read as JSON lines with turns. Give the folder that holds data/."
         ) from error
-    order = np.random.default_rng(0).permutation(len(texts))
-    every = list(texts)
-    chosen = (every[at] for at in order)
-    return [text for text in chosen if not crisis_check.check(text).crisis][:ORDINARY]
+    shuffled = random.Random(0).sample(list(texts), len(texts))
+    return [text for text in shuffled if not crisis_check.check(text).crisis][:ORDINARY]
 
 
 def measured_by(assessor: "Assessor", lines: "Sequence[DangerLine]", on_progress: "OnProgress") -> str:

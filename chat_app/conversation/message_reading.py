@@ -12,8 +12,7 @@ from heard.chat_app.conversation.check_in import Answer, read_answer
 from heard.chat_app.conversation.events import TurnRequest
 from heard.chat_app.conversation.services import Services
 from heard.chat_app.conversation.standing import Standing
-from heard.chat_app.safety import crisis_check
-from heard.chat_app.safety.assessment import LOOKED_BACK, assess
+from heard.chat_app.safety.assessment import LOOKED_BACK, assess, first_reading
 from heard.chat_app.safety.handoff import ending_dangers
 from heard.chat_app.safety.rising import RisingReader
 from heard.chat_app.safety.verdict import Danger, Level, SafetyVerdict
@@ -43,7 +42,7 @@ async def read_message(request: TurnRequest, services: Services) -> MessageReadi
     """
     remembering = asyncio.ensure_future(services.store.safety_history(request.conversation_id, request.participant_id))
     try:
-        verdict = await asyncio.to_thread(crisis_check.check, request.text)
+        verdict = await asyncio.to_thread(first_reading, request.text)
         if verdict.crisis:
             return MessageReading(verdict, Standing(SafetyHistory()))
         await asyncio.wait([remembering], timeout=HISTORY_SECONDS)
@@ -81,7 +80,8 @@ async def _ended(request: TurnRequest, services: Services, history: SafetyHistor
 def _judge(text: str, standing: Standing, rising: RisingReader) -> SafetyVerdict:
     """Return how a message is met in its conversation. Blocking."""
     before = standing.history.messages
-    verdict = assess(text, before[-LOOKED_BACK:], alert=standing.alert)
+    # What was handed off, or asked about, has been met: read again with the next words it would be met for ever.
+    verdict = assess(text, () if standing.alert else before[-LOOKED_BACK:], alert=standing.alert)
     if verdict.crisis:
         return verdict
     verdict = max(verdict, rising.read((*before, text)), key=lambda one: _GRAVITY.index(one.level))

@@ -104,7 +104,8 @@ def _write(
 ) -> None:
     out.mkdir(parents=True, exist_ok=True)
     path = out / "weights.safetensors"
-    path.write_bytes(save_tensors({name: np.ascontiguousarray(value) for name, value in networks.items()}))
+    stored = {**networks, "inner": networks["inner"].astype(np.float16)}
+    path.write_bytes(save_tensors({name: np.ascontiguousarray(value) for name, value in stored.items()}))
     values = {
         "title": title,
         "encoder_sha256": encoder.sha256,
@@ -249,7 +250,7 @@ def fit(sample: Sample, rows: Flags, networks: int = NETWORKS) -> dict[str, Floa
             inner = network[1].weight.detach().numpy().T / spread[:, None]
             made.append(
                 {
-                    "inner": inner.astype(np.float16).astype(np.float32),
+                    "inner": inner.astype(np.float16).astype(np.float32),  # as it is stored
                     "inner_bias": network[1].bias.detach().numpy() - mean @ inner,
                     "outer": network[4].weight.detach().numpy().T,
                     "outer_bias": network[4].bias.detach().numpy(),

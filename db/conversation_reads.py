@@ -1,0 +1,35 @@
+"""Reads the messages and replies of conversations."""
+
+from sqlalchemy import ColumnElement, select
+from sqlalchemy.ext.asyncio import AsyncSession
+from sqlalchemy.orm import selectinload
+
+from heard.db.records import MessageRecord, ReplyRecord
+from heard.db.rows import message_record, reply_record
+from heard.db.tables import ConversationRow, DraftRow, MessageRow, ReplyRow
+
+
+async def read_messages(session: AsyncSession, conversation_id: str) -> list[MessageRecord]:
+    """Return every message of a conversation in order, with its outcome."""
+    rows = await session.scalars(
+        select(MessageRow).where(MessageRow.conversation_id == conversation_id).order_by(MessageRow.position)
+    )
+    return [message_record(row) for row in rows]
+
+
+async def read_replies(session: AsyncSession, condition: ColumnElement[bool]) -> list[ReplyRecord]:
+    """Return the replies of the messages that the condition names, in order, with their drafts and scores."""
+    rows = await session.scalars(
+        select(ReplyRow)
+        .join(MessageRow, MessageRow.id == ReplyRow.message_id)
+        .where(condition)
+        .order_by(MessageRow.position)
+        .options(selectinload(ReplyRow.drafts).selectinload(DraftRow.score))
+    )
+    return [reply_record(row) for row in rows]
+
+
+async def read_owner(session: AsyncSession, conversation_id: str) -> str | None:
+    """Return the participant's id, or None if there is no such conversation."""
+    row = await session.get(ConversationRow, conversation_id)
+    return row.participant_id if row else None
