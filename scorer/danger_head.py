@@ -33,8 +33,8 @@ MOST_BEFORE = 120
 STRETCH = 40
 """Tokens of one stretch, about thirty words."""
 STRETCH_COST = 0.6
-"""Of a stretch's log-odds: of many, one is always somewhat grave. Of 1,200 public posts 79.3% of those by people in danger
-were handed off with it and 81.2% without, of the others 20.7% and 21.1%."""
+"""Of a stretch's log-odds: of many, one is always somewhat grave. Of 1,200 public posts 79.3% of those by people
+in danger were handed off with it and 81.2% without, of the others 20.7% and 21.1%."""
 RECOVERY = LABELS.index("recovery")
 _LEAST = 1e-30
 """Instead of a share of nothing, whose logarithm there is not."""
