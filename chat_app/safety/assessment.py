@@ -22,6 +22,9 @@ from heard.scorer.text import read
 LOOKED_BACK = 2
 """Messages before the one that is read which the head sees."""
 DANGERS = LABELS[FIRST_DANGER + 1 :]
+FURTHER = 0.5
+"""Log-odds beyond its threshold from which the head alone tells of another danger than suicide. What is said outright of
+these has rules; at the thresholds themselves "what do i say to them" was a voice that commands."""
 _READ_FOR_LANGUAGE = 400
 """Characters that tell whether a message is English."""
 _LONG_AGO = re.compile(
@@ -74,7 +77,7 @@ def _may_be_past(verdict: SafetyVerdict, text: str) -> bool:
 
 
 def _by_head(odds: Mapping[str, float], least: Mapping[str, float], *, alert: bool) -> SafetyVerdict:
-    margins = {label: odds[label] - least[label] for label in DANGERS}
+    margins = {label: odds[label] - least[label] - FURTHER for label in DANGERS}
     margins["crisis"] = odds["crisis"] - least["crisis_alert" if alert else "crisis"]
     likeliest = max(margins, key=lambda label: margins[label])
     if margins[likeliest] >= 0:

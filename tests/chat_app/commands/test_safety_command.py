@@ -25,7 +25,7 @@ def run(*arguments: str, text: str = "") -> tuple[int, str, str]:
 def test_one_text() -> None:
     assert run("I want to die") == (0, "crisis: ideation (suicide, by rules)\n", "")
     assert run("my phone is dying") == (0, "no crisis found\n", "")
-    assert run("he raped me last night") == (0, "crisis: sexual_assault (sexual_assault, by head)\n", "")
+    assert run("he raped me last night") == (0, "crisis: sexual_assault (sexual_assault, by rules)\n", "")
     assert run("I used to be suicidal and therapy helped") == (0, "no crisis found, but: recovery\n", "")
 
 
@@ -48,13 +48,15 @@ def test_filter_answers_in_order() -> None:
 
 
 def test_each_level_and_danger_is_named_with_its_reader_and_the_old_keys_stand() -> None:
-    texts = ["he raped me last night", "I used to be suicidal and therapy helped", ASKED_ABOUT]
+    locked_in = "my boyfriend reads my phone and locks me in when he goes out, he says next time it will be worse"
+    texts = ["he raped me last night", locked_in, "I used to be suicidal and therapy helped", ASKED_ABOUT]
     code, out, _ = run("--jsonl", text="".join(json.dumps({"id": text, "text": text}) + "\n" for text in texts))
     found = [json.loads(line) for line in out.splitlines()]
     assert code == 0
     shown = [(one["crisis"], one["category"], one["level"], one["danger"], one["reader"]) for one in found]
     assert shown == [
-        (True, "sexual_assault", "crisis", "sexual_assault", "head"),
+        (True, "sexual_assault", "crisis", "sexual_assault", "rules"),
+        (True, "domestic_violence", "crisis", "domestic_violence", "head"),
         (False, None, "recovery", None, "head"),
         (False, None, "check_in", None, "head"),
     ]
