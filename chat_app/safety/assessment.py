@@ -23,8 +23,8 @@ LOOKED_BACK = 2
 """Messages before the one that is read which the head sees."""
 DANGERS = LABELS[FIRST_DANGER + 1 :]
 FURTHER = 0.5
-"""Log-odds beyond its threshold from which the head alone tells of another danger than suicide. What is said outright of
-these has rules; at the thresholds themselves "what do i say to them" was a voice that commands."""
+"""Log-odds beyond its threshold from which the head alone tells of another danger than suicide. What is said of these
+outright has rules; at the thresholds themselves "what do i say to them" was a voice that commands."""
 _READ_FOR_LANGUAGE = 400
 """Characters that tell whether a message is English."""
 _LONG_AGO = re.compile(
