@@ -12,7 +12,7 @@ from heard.chat_app.conversation.check_in import Answer, read_answer
 from heard.chat_app.conversation.events import TurnRequest
 from heard.chat_app.conversation.services import Services
 from heard.chat_app.conversation.standing import Standing
-from heard.chat_app.safety.assessment import LOOKED_BACK, assess, first_reading
+from heard.chat_app.safety.assessment import assess, first_reading
 from heard.chat_app.safety.handoff import ending_dangers
 from heard.chat_app.safety.rising import RisingReader
 from heard.chat_app.safety.verdict import Danger, Level, SafetyVerdict
@@ -80,8 +80,8 @@ async def _ended(request: TurnRequest, services: Services, history: SafetyHistor
 def _judge(text: str, standing: Standing, rising: RisingReader) -> SafetyVerdict:
     """Return how a message is met in its conversation. Blocking."""
     before = standing.history.messages
-    # What was handed off, or asked about, has been met: read again with the next words it would be met for ever.
-    verdict = assess(text, () if standing.alert else before[-LOOKED_BACK:], alert=standing.alert)
+    # By itself: with the two messages before them the head handed off 17% of 695 ordinary messages, and none without.
+    verdict = assess(text, alert=standing.alert)
     if verdict.crisis:
         return verdict
     verdict = max(verdict, rising.read((*before, text)), key=lambda one: _GRAVITY.index(one.level))

@@ -27,6 +27,8 @@ FURTHER = 0.5
 outright has rules; at the thresholds themselves "what do i say to them" was a voice that commands."""
 _READ_FOR_LANGUAGE = 400
 """Characters that tell whether a message is English."""
+_FEW_WORDS = 4
+"""Times that each word of a text comes, on average, from which it repeats itself."""
 _LONG_AGO = re.compile(
     r"\b(?:used to|ago|years?|months|clean|sober|since|recover\w*|surviv\w*|therap\w*|no longer|any ?more|was)\b",
     re.IGNORECASE,
@@ -54,7 +56,7 @@ class Assessor:
         head, minor = self._head, by_rules.crisis and by_rules.danger is Danger.MINOR
         if head is None or (by_rules.crisis and not minor and not _may_be_past(by_rules, text)):
             return by_rules
-        if not by_rules.crisis and read(text[:_READ_FOR_LANGUAGE]).status is ScoreStatus.NOT_ENGLISH:
+        if not by_rules.crisis and (_repeats(text) or _is_foreign(text)):
             return by_rules
         odds, least = head.log_odds(text, before[-LOOKED_BACK:]), head.file.thresholds
         if odds["recovery"] >= least["recovery"] and odds["crisis"] < min(odds["recovery"], least["check_in"]):
@@ -69,6 +71,16 @@ class Assessor:
         """As the function `first_reading`."""
         by_rules = crisis_check.check(text)
         return self.assess(text) if by_rules.crisis and _may_be_past(by_rules, text) else by_rules
+
+
+def _repeats(text: str) -> bool:
+    """Whether a text says the same few words over and over, of which the head has seen none and makes anything."""
+    words = text.lower().split()
+    return len(words) > _FEW_WORDS * len(set(words))
+
+
+def _is_foreign(text: str) -> bool:
+    return read(text[:_READ_FOR_LANGUAGE]).status is ScoreStatus.NOT_ENGLISH
 
 
 def _may_be_past(verdict: SafetyVerdict, text: str) -> bool:

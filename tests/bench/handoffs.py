@@ -4,7 +4,7 @@ python -m tests.bench handoffs     CONVERSATIONS of them
 
 Store, check, head, rules, guard, summaries and study are the product's own; the model is a server that keeps what it is
 asked, and the scorer is the product's too, with a record of what it reads. What is looked for is each message that
-`assess` hands off by itself, given the conversation so far, and each that the chat handed off; and where: in every
+`assess` hands off by itself, and each that the chat handed off; and where: in every
 string that was sent to the model (replies, rewrites, critiques, summaries), in every text that was scored, in what is
 stored as a summary, and among the messages of ballots.
 """
@@ -32,7 +32,7 @@ from heard.chat_app.conversation.events import CrisisShown, Finished, TurnEvent,
 from heard.chat_app.conversation.services import Services
 from heard.chat_app.conversation.turn import run_turn
 from heard.chat_app.models.downloads import Weights
-from heard.chat_app.safety.assessment import LOOKED_BACK, assess
+from heard.chat_app.safety.assessment import assess
 from heard.chat_app.startup import open_services
 from heard.chat_app.studies.ballot_turn import run_ballot_turn
 from heard.chat_app.studies.live_study import configured_study
@@ -164,9 +164,8 @@ class Chat:
         )
         prompts, texts = len(self.server.requests), len(self.scorer.texts)
         crises, alert = list[str](), False
-        for place, text in enumerate(said):
-            before = said[max(0, place - LOOKED_BACK) : place]
-            grave = assess(text, before, alert=alert).crisis
+        for text in said:
+            grave = assess(text, alert=alert).crisis
             request = message_to(
                 self.services, "scripted", text, participant_id=person, conversation_id=conversation,
                 persona=personas[number % len(personas)], strategy=strategies[number % len(strategies)],

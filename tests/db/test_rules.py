@@ -90,16 +90,22 @@ def test_sqlite_itself_knows_the_rules(url: str, path: Path) -> None:
     connection.execute("INSERT INTO conversation VALUES ('c', 'p', 'study', '2026-01-01 00:00:00')")
     for statement in (
         "INSERT INTO conversation VALUES ('d', 'nobody', 'study', '2026-01-01 00:00:00')",
-        "INSERT INTO message VALUES ('m', 'nowhere', 1, 't', 'pending', '2026-01-01')",
-        "INSERT INTO message VALUES ('m', 'c', 1, 't', 'maybe', '2026-01-01')",
-        "INSERT INTO message VALUES ('m', 'c', 0, 't', 'pending', '2026-01-01')",
+        "INSERT INTO message (id, conversation_id, position, text, outcome, created_at)"
+        " VALUES ('m', 'nowhere', 1, 't', 'pending', '2026-01-01')",
+        "INSERT INTO message (id, conversation_id, position, text, outcome, created_at)"
+        " VALUES ('m', 'c', 1, 't', 'maybe', '2026-01-01')",
+        "INSERT INTO message (id, conversation_id, position, text, outcome, created_at)"
+        " VALUES ('m', 'c', 0, 't', 'pending', '2026-01-01')",
         "INSERT INTO consent VALUES (1, 'nobody', 'v', 1, 1, '2026-01-01')",
         "INSERT INTO threads (id, \"userId\", \"userIdentifier\") VALUES ('t', 'nobody', 'x')",
         "INSERT INTO steps (id, name, type, \"threadId\") VALUES ('s', '', 'run', 'nowhere')",
     ):
         with pytest.raises(sqlite3.IntegrityError):
             connection.execute(statement)
-    connection.execute("INSERT INTO message VALUES ('m', 'c', 1, 't', 'pending', '2026-01-01 00:00:00')")
+    connection.execute(
+        "INSERT INTO message (id, conversation_id, position, text, outcome, created_at)"
+        " VALUES ('m', 'c', 1, 't', 'pending', '2026-01-01 00:00:00')"
+    )
     connection.execute("INSERT INTO reply VALUES ('r', 'm', 'study', 'plain', '2026-01-01 00:00:00', NULL)")
     connection.execute("DELETE FROM participant")
     assert connection.execute("SELECT count(*) FROM reply").fetchone() == (0,)

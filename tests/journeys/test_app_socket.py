@@ -134,6 +134,7 @@ async def test_a_conversation_opens_again_as_it_was(talking: Served, page: Socke
         }
         assert again.steps[broken.reply["id"]]["isError"]
         assert again.steps[crisis.reply["id"]]["name"] == "heard safety"
+        await again.send("I'm safe now.")
         assert (await again.send("Thank you.")).text == WARM  # and it goes on
 
 

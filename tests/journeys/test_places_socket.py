@@ -71,10 +71,12 @@ async def test_it_is_said_before_the_first_reply_and_again_after_three_hours(pla
 
 async def test_a_hand_off_stands_alone_and_the_next_reply_has_it(placed: Served, page: SocketPage) -> None:
     turn = await page.send(CRISIS)
-    assert "988" in turn.text
+    assert "911" in turn.text
     assert DISCLOSURE not in shown(page)
+    await page.send("I'm safe now.")
     await page.send("It is a little better.")
-    assert shown(page)[-2:] == [DISCLOSURE, WARM]
+    assert shown(page).count(DISCLOSURE) == 1
+    assert shown(page)[-1] == WARM
 
 
 async def test_an_empty_chat_says_it_too_with_the_sentences_of_the_place(placed: Served) -> None:
@@ -114,7 +116,7 @@ async def test_two_hours_of_talk_get_one_after_the_reply(placed: Served, page: S
         await page.send(f"Part {place} of a long story.")
         assert not set(shown(page)) & set(ALL_NUDGES)
         backdate(placed, minutes=25)
-    await page.send("And here it ends.")
+    await page.send("The last part of a long story.")
     assert shown(page)[-2] == WARM
     assert shown(page)[-1] in NUDGES[NudgeKind.LONG_TALK]
 

@@ -106,6 +106,8 @@ async def test_another_conversation_and_another_person_s_go_on(services: Service
 async def test_after_another_danger_the_conversation_goes_on(services: Services, server: ScriptedServer) -> None:
     first = asked(services, "he raped me last night")
     await run(first, services)
+    await run(asked(services, "I'm safe now.", first), services)
+    assert server.requests == [], "the turns after a hand-off are fixed texts"
     await run(asked(services, "Thank you. My week was hard all the same.", first), services)
     assert len(server.requests) == 1
     assert "raped" not in str(server.requests[0])
@@ -117,7 +119,7 @@ async def test_where_the_database_cannot_say_whether_it_ended_no_model_is_asked(
     async def unavailable(*_: object) -> None:
         raise StoreUnavailable
 
-    monkeypatch.setattr(services.store, "first_handoff", unavailable)
+    monkeypatch.setattr(services.store, "safety_history", unavailable)
     (event,) = await run(asked(services, "A long week."), services)
     assert isinstance(event, Refused)
     assert event.sentence.endswith("Your message was not sent to the model.")

@@ -43,10 +43,12 @@ async def test_a_chat_that_does_not_check_is_seen_to_leak(
     chat: Chat, monkeypatch: pytest.MonkeyPatch, number: int
 ) -> None:
     """In the ordinary chat, and in a live study."""
+    by_rules = crisis_check.check
     for reading in (message_reading, study_answers):
         monkeypatch.setattr(reading, "assess", lambda *_, **__: SafetyVerdict())
+    monkeypatch.setattr(message_reading, "first_reading", lambda _: SafetyVerdict())
     monkeypatch.setattr(crisis_check, "check", lambda _: SafetyVerdict())
-    monkeypatch.setattr("tests.bench.handoffs.assess", lambda text, *_, **__: crisis_check.checker().check(text))
+    monkeypatch.setattr("tests.bench.handoffs.assess", lambda text, *_, **__: by_rules(text))
     await chat.talk(["A long week at the bakery.", "I want to kill myself tonight.", "My sister called."], number)
     found = set(chat.seen.leaks)
     assert found == (

@@ -105,7 +105,7 @@ def test_there_are_enough_texts_and_each_is_short_true_and_asks_no_detail() -> N
     texts = [*every_text(ENGLISH), *load_recovery()["en"], *load_check_in()["en"].thanks]
     assert len(every_text(ENGLISH)) >= 60
     page = (Path(__file__).parents[3] / "docs" / "remembering.md").read_text(encoding="utf-8")
-    assert f"one of {len(every_text(ENGLISH))} reviewed texts" in page
+    assert f"one of {len(every_text(ENGLISH))} written texts" in page
     assert f"which of {len(ENGLISH.intents)} things" in page
     assert len(set(texts)) == len(texts)
     for text in texts:
