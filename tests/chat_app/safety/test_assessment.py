@@ -10,7 +10,7 @@ import pytest
 from heard.chat_app.common.settings import Settings
 from heard.chat_app.models.downloads import Weights
 from heard.chat_app.safety import assessment, crisis_check
-from heard.chat_app.safety.assessment import DANGERS, LOOKED_BACK, Assessor, assess, use_head
+from heard.chat_app.safety.assessment import DANGERS, FURTHER, LOOKED_BACK, Assessor, assess, use_head
 from heard.chat_app.safety.verdict import Danger, Level, SafetyVerdict
 from heard.chat_app.startup import open_services
 from heard.scorer.danger_head import DEFAULT, DangerHead, DangerHeadFile
@@ -120,10 +120,43 @@ def test_levels_follow_the_thresholds_and_an_alert_lowers_the_crisis_s(
 
 @pytest.mark.parametrize("label", DANGERS)
 def test_each_danger_is_a_crisis_of_its_own_kind(label: str) -> None:
-    found = told(**{label: 1.2, "crisis": 1.1}).assess("some words in English")
+    further = 1.2 + FURTHER
+    found = told(**{label: further, "crisis": 1.1}).assess("some words in English")
     assert found == SafetyVerdict(Level.CRISIS, label, "en", Danger(label), "head")
-    nearer = told(**{label: 1.1, "crisis": 1.2}).assess("some words in English")
+    nearer = told(**{label: further - 0.1, "crisis": 1.2}).assess("some words in English")
     assert nearer == SafetyVerdict(Level.CRISIS, "ideation", "en", Danger.SUICIDE, "head")
+
+
+@pytest.mark.parametrize("label", DANGERS)
+def test_another_danger_than_suicide_takes_more_than_its_threshold(label: str) -> None:
+    assert told(**{label: 1.0 + FURTHER - 0.1}).assess("some words in English") == SafetyVerdict()
+
+
+def test_a_text_that_repeats_itself_is_left_to_the_rules() -> None:
+    assert broken().assess("My garden is dry. " * 50) == SafetyVerdict()
+    assert broken().assess("I want to die. " * 50).crisis
+
+
+ORDINARY = (
+    "I am back.",
+    "We had soup and watched the match.",
+    "what do i say to them",
+    "my train is late again, classic",
+    "Can you help me word an email to my landlord?",
+    "the baby slept four hours!!",
+    "Second message.",
+    "they put me on hold",
+    "my sister is coming",
+    "Thank you, that helps a bit.",
+    "It rained all weekend so we played cards.",
+    "i burnt the rice",
+)
+
+
+@pytest.mark.parametrize("text", ORDINARY)
+def test_ordinary_words_are_answered_as_such(shipped: Assessor, text: str) -> None:
+    assert shipped.assess(text) == SafetyVerdict()
+    assert not shipped.assess(text, alert=True).crisis
 
 
 def test_every_danger_of_the_labels_has_a_hand_off() -> None:
@@ -145,7 +178,7 @@ def test_an_alarm_is_taken_back_only_where_the_words_speak_of_the_past() -> None
 
 def test_a_head_that_is_given_to_the_process_answers_in_all_of_it(nobody_in_use: None) -> None:
     assert assess("some words in English") == SafetyVerdict()
-    use_head(told(threat=2.0))
+    use_head(told(threat=2.0 + FURTHER))
     assert assess("some words in English").danger is Danger.THREAT
     use_head(told(crisis=0.7))
     assert assess("some words in English", alert=True).crisis
