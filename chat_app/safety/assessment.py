@@ -22,9 +22,11 @@ from heard.scorer.text import read
 LOOKED_BACK = 2
 """Messages before the one that is read which the head sees."""
 DANGERS = LABELS[FIRST_DANGER + 1 :]
-FURTHER = 0.5
+FURTHER = 1.5
 """Log-odds beyond its threshold from which the head alone tells of another danger than suicide. What is said of these
-outright has rules; at the thresholds themselves "what do i say to them" was a voice that commands."""
+outright has rules; half a unit beyond, 3% of 1,258 ordinary messages (of examples and voice set) were handed off."""
+FURTHER_TO_ASK = 0.5
+"""The same of the question: without it, 4% of those messages were asked about, with it 1.5%."""
 _READ_FOR_LANGUAGE = 400
 """Characters that tell whether a message is English."""
 _FEW_WORDS = 4
@@ -96,7 +98,7 @@ def _by_head(odds: Mapping[str, float], least: Mapping[str, float], *, alert: bo
         danger = Danger.SUICIDE if likeliest == "crisis" else Danger(likeliest)
         category = "ideation" if danger is Danger.SUICIDE else danger.value
         return SafetyVerdict(Level.CRISIS, category, "en", danger, "head")
-    if max(odds["crisis"], odds["check_in"]) >= least["check_in"]:
+    if max(odds["crisis"], odds["check_in"]) >= least["check_in"] + FURTHER_TO_ASK:
         return SafetyVerdict(Level.CHECK_IN, "passive", "en", reader="head")
     return SafetyVerdict()
 

@@ -9,7 +9,16 @@ import pytest
 from safetensors.numpy import load_file, save_file
 
 from heard.chat_app.models.downloads import Weights
-from heard.scorer.danger_head import DEFAULT, STRETCH, DangerHead, DangerHeadFile, inputs, log_odds, stretches
+from heard.scorer.danger_head import (
+    DEFAULT,
+    STRETCH,
+    STRETCH_COST,
+    DangerHead,
+    DangerHeadFile,
+    inputs,
+    log_odds,
+    stretches,
+)
 from heard.scorer.danger_lines import LABELS
 from heard.scorer.encoder import Encoder
 from heard.scorer.encoder_files import file_sha256
@@ -67,7 +76,7 @@ def test_of_a_long_message_the_beginning_and_the_end_are_read(weights: Weights) 
 def test_a_message_is_as_grave_as_its_likeliest_stretch(head: DangerHead, weights: Weights) -> None:
     rows = inputs(opened(weights, head.file), CALM * 2, [])
     assert len(rows) > 2
-    each = [head.file.log_odds(row[None])[0] for row in rows]
+    each = [head.file.log_odds(row[None])[0] - (STRETCH_COST if place else 0) for place, row in enumerate(rows)]
     assert list(head.log_odds(CALM * 2).values()) == pytest.approx(np.max(each, axis=0).tolist(), abs=1e-3)
 
 

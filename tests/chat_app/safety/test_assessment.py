@@ -10,7 +10,7 @@ import pytest
 from heard.chat_app.common.settings import Settings
 from heard.chat_app.models.downloads import Weights
 from heard.chat_app.safety import assessment, crisis_check
-from heard.chat_app.safety.assessment import DANGERS, FURTHER, LOOKED_BACK, Assessor, assess, use_head
+from heard.chat_app.safety.assessment import DANGERS, FURTHER, FURTHER_TO_ASK, LOOKED_BACK, Assessor, assess, use_head
 from heard.chat_app.safety.verdict import Danger, Level, SafetyVerdict
 from heard.chat_app.startup import open_services
 from heard.scorer.danger_head import DEFAULT, DangerHead, DangerHeadFile
@@ -105,7 +105,8 @@ def test_without_a_head_the_rules_are_alone() -> None:
         ({"crisis": 0.9}, False, Level.NONE),
         ({"crisis": 0.9}, True, Level.CRISIS),
         ({"crisis": 0.4}, True, Level.NONE),
-        ({"check_in": 1.0}, False, Level.CHECK_IN),
+        ({"check_in": 1.0 + FURTHER_TO_ASK}, False, Level.CHECK_IN),
+        ({"check_in": 0.9 + FURTHER_TO_ASK}, False, Level.NONE),
         ({"check_in": 1.0, "crisis": 0.6}, True, Level.CRISIS),
         ({"recovery": 1.0}, False, Level.RECOVERY),
         ({"recovery": 1.0, "crisis": 1.5}, False, Level.CRISIS),
