@@ -114,7 +114,7 @@ async def test_no_later_prompt_holds_what_was_not_answered(talking: Served, visi
         await page.send("I'm safe now.")
         await page.send("TOOLONG " * 2000)
         await page.send("BROKENASK please")
-        stopped = await page.begin("STOPPEDASK please")
+        stopped = await page.begin("HALTEDASK please")
         await begun(page, stopped)
         beside = await page.begin("BESIDEASK please")
         await page.until(lambda: any("still being written" in str(s["output"]) for s in page.steps.values()))
@@ -123,7 +123,7 @@ async def test_no_later_prompt_holds_what_was_not_answered(talking: Served, visi
         last = await page.send("And now?")
         assert last.text == WARM
     prompt = json.dumps(talking.model.requests[-1]["messages"])
-    for words in ("kill", "safe now", "TOOLONG", "BROKEN", "STOPPED", "BESIDE", "word0", "116 123"):
+    for words in ("kill", "safe now", "TOOLONG", "BROKEN", "HALTED", "BESIDE", "word0", "116 123"):
         assert words not in prompt, words
     assert "A good question." in prompt
     assert "And now?" in prompt

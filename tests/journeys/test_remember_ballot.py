@@ -39,7 +39,7 @@ async def test_no_ballot_until_the_person_is_safe(blind: Blind, voter: SocketPag
     async with voter.visitor.page(thread=voter.thread) as again:
         assert again.steps[turn.reply["id"]]["output"] == turn.text
         assert turn.reply["id"] not in again.cards
-    later = await voter.send("It goes on like this.")
+    later = await voter.send("My week got a bit better.")
     assert len(ballot_in(voter, later)["answers"]) == 3
     for model in blind.models:
         prompt = json.dumps(model.requests[-1]["messages"])
