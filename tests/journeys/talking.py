@@ -31,7 +31,7 @@ COMING_BACK = (
 )
 """What was told, what is said a turn later, and a reply that comes back to the first."""
 OUTCOME = "SELECT outcome FROM message WHERE id = ?"
-PRIVATE = ("private words", "Private words", "kill myself", "too much", "secret detail", "While it is locked")
+PRIVATE = ("private words", "Private words", "kill myself", "too much", "secret detail", "Sent during the lock")
 """Of what people, and servers of models, say in these tests."""
 HALVES = (
     "SELECT (SELECT count(*) FROM message WHERE outcome = 'pending'),"

@@ -249,7 +249,7 @@ async def test_a_locked_database_loses_no_choice(blind: Blind, page: SocketPage)
     with locked(blind.served.data_dir) as other:
         refused = await vote(page, ballot, request=request)
         assert (refused["code"], "reveal" in refused) == (503, False)
-        blocked: Turn = await page.send("While it is locked.", seconds=60)
+        blocked: Turn = await page.send("Sent during the lock.", seconds=60)
         assert "not sent to the model" in blocked.text
         other.execute("ROLLBACK")
     assert (await vote(page, ballot, request=request))["changes"] == 0

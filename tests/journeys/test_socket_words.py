@@ -105,7 +105,7 @@ async def test_a_locked_database_gets_a_sentence_and_the_input_back(talking: Ser
     await page.send("First.")
     with locked(talking.data_dir) as other:
         before = len(talking.model.requests)
-        turn = await page.send("While it is locked.", seconds=60)
+        turn = await page.send("Sent during the lock.", seconds=60)
         assert "not sent to the model" in turn.text
         assert len(talking.model.requests) == before
         crisis = await page.send(CRISIS, seconds=60)
