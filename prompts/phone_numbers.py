@@ -2,6 +2,7 @@
 
 import re
 from typing import Annotated
+from urllib.parse import quote
 
 from pydantic import AfterValidator
 
@@ -27,6 +28,17 @@ def word_and_number(written: str) -> tuple[str, str] | None:
 def dialled(number: str) -> str:
     """Return a number as a link takes it: its digits, with the plus sign before them."""
     return re.sub(r"[^\d+]", "", number)
+
+
+def call_link(number: str) -> str:
+    """Return the link by which a telephone calls a number."""
+    return f"tel:{dialled(number)}"
+
+
+def text_link(number: str, word: str = "") -> str:
+    """Return the link by which a telephone begins a text message to a number, with its first word."""
+    # "?&body=" is what both kinds of phone take: one begins the fields of a message with "?", the other with "&".
+    return f"sms:{dialled(number)}" + (f"?&body={quote(word)}" if word else "")
 
 
 def _numbers(written: str) -> str:

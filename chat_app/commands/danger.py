@@ -10,9 +10,10 @@ import typer
 
 from heard.chat_app.commands.progress import Progress
 from heard.chat_app.commands.score import CommandError, EncoderOption, encoder_folder, training_imports
+from heard.chat_app.commands.training_output import CardOption, check_folder, show_figures
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from heard.chat_app.safety.assessment import Assessor
     from heard.scorer.danger_lines import DangerLine
@@ -21,8 +22,10 @@ if TYPE_CHECKING:
 app = typer.Typer()
 LINES_HELP = 'JSON lines with "text", "label", "kind", "group", and perhaps "before" and "register".'
 EVERYDAY = Path("everyday") / "conversations.jsonl"
-ORDINARY = 2_500
-"""Everyday messages that are learnt from as harmless."""
+TALKS = 1_500
+"""Everyday talks that are learnt from as harmless."""
+LOOKED_BACK = 2
+"""Messages before one that the head may be given."""
 
 
 @app.command("train-danger")
@@ -35,7 +38,7 @@ def train_danger(
         Path | None,
         typer.Option(
             "--shared",
-            help="Folder with data/everyday/conversations.jsonl: messages of everyday talk, learnt from as harmless.",
+            help="Folder with data/everyday/conversations.jsonl: everyday talks, learnt from as harmless.",
         ),
     ] = None,
     heldout: Annotated[
@@ -43,19 +46,14 @@ def train_danger(
     ] = None,
     encoder: EncoderOption = "",
     force: Annotated[bool, typer.Option("--force", help="Replace the head that is in the folder.")] = False,
-    card: Annotated[
-        Path | None, typer.Option("--card", help="Write the figures into this card, between its two marks.")
-    ] = None,
+    card: CardOption = None,
 ) -> None:
     """Train the head that reads what messages mean, after the rules of the crisis check, and measure it.
 
     Some minutes. Every figure is of lines whose speaker or situation the head has not seen: five folds, and with a
     register, a kind of crisis or a writer left out whole.
     """
-    if out.exists() and not out.is_dir():
-        raise CommandError(f"{out} is a file. Give a folder with --out.")
-    if out.is_dir() and any(out.iterdir()) and not force:
-        raise CommandError(f"{out} is not empty. Give another folder, or --force to replace the head in it.")
+    check_folder(out, force=force)
     with training_imports():
         from heard.chat_app.safety import crisis_check
         from heard.scorer.danger_lines import LINES, read_lines
@@ -63,7 +61,7 @@ def train_danger(
 
         lines = read_lines(data or LINES)
         kept_apart = read_lines(heldout) if heldout else []
-        ordinary = _ordinary(shared) if shared else []
+        ordinary = _ordinary(shared)
         title = "The default head of heard's reader of danger" if data is None else f"A head trained on {data.name}"
         folder = encoder_folder(encoder)
         with Progress() as on_progress:
@@ -72,30 +70,47 @@ def train_danger(
             )
             if kept_apart:
                 figures += "\n\n## Lines kept apart\n\n" + _measured(out, folder, kept_apart, on_progress)
-    if card is not None:
-        from heard.scorer.tables import write_between_marks
-
-        write_between_marks(card, figures)
-    typer.echo(figures + f"\n\nThe head is in {out}.")
+    show_figures(figures, out, card)
 
 
-def _ordinary(shared: Path) -> list[str]:
-    """Messages of everyday talk, in an order of chance that is always the same, without what the rules hand off."""
+def _ordinary(shared: Path | None) -> "list[DangerLine]":
+    """Harmless messages, each with the two before it, without what the rules hand off: those of the personas' example
+    exchanges, and from `shared` the first and the third message of everyday talks."""
+    from heard.chat_app.safety import crisis_check
+
+    found = [*_of_examples(), *(_of_talks(shared) if shared else ())]
+    return [line for line in found if not any(crisis_check.check(text).crisis for text in (*line.before, line.text))]
+
+
+def _of_examples() -> "Iterator[DangerLine]":
+    from heard.chat_app.commands.guard import example_replies
+    from heard.scorer.danger_lines import DangerLine
+
+    for said, _ in example_replies():
+        yield DangerLine(said[-1], "none", "example", f"example-{said[0]}", before=said[-1 - LOOKED_BACK : -1])
+
+
+def _of_talks(shared: Path) -> "Iterator[DangerLine]":
+    """In an order of chance that is always the same."""
     import json
     import random
 
-    from heard.chat_app.safety import crisis_check
+    from heard.scorer.danger_lines import DangerLine
 
     path = shared / "data" / EVERYDAY
     try:
         rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-        texts = dict.fromkeys(text for row in rows for who, text in row["turns"] if who == "seeker")
+        talks = {row["id"]: [text for who, text in row["turns"] if who == "seeker"] for row in rows}
     except (OSError, ValueError, KeyError) as error:
         raise CommandError(
             f"{path} cannot be read as JSON lines with turns. Give the folder that holds data/."
         ) from error
-    shuffled = random.Random(0).sample(list(texts), len(texts))
-    return [text for text in shuffled if not crisis_check.check(text).crisis][:ORDINARY]
+    chosen = random.Random(0).sample(sorted(talks), min(TALKS, len(talks)))
+    for name in chosen:
+        said = [text for text in talks[name] if text.strip()]
+        for place in (0, LOOKED_BACK):
+            if place < len(said):
+                yield DangerLine(said[place], "none", "everyday", f"everyday-{name}", before=tuple(said[:place]))
 
 
 def measured_by(assessor: "Assessor", lines: "Sequence[DangerLine]", on_progress: "OnProgress") -> str:

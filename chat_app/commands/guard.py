@@ -10,6 +10,7 @@ import typer
 
 from heard.chat_app.commands.progress import Progress
 from heard.chat_app.commands.score import CommandError, EncoderOption, encoder_folder, training_imports
+from heard.chat_app.commands.training_output import CardOption, check_folder, show_figures
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -69,19 +70,14 @@ def train_guard(
     ] = None,
     encoder: EncoderOption = "",
     force: Annotated[bool, typer.Option("--force", help="Replace the head that is in the folder.")] = False,
-    card: Annotated[
-        Path | None, typer.Option("--card", help="Write the figures into this card, between its two marks.")
-    ] = None,
+    card: CardOption = None,
 ) -> None:
     """Train the head of the guard, which reads replies after the rules, and measure it over folds.
 
     It learns from labelled lines, and, as replies that may be shown, from the example exchanges of the personas and the
     guard's own fixed sentences.
     """
-    if out.exists() and not out.is_dir():
-        raise CommandError(f"{out} is a file. Give a folder with --out.")
-    if out.is_dir() and any(out.iterdir()) and not force:
-        raise CommandError(f"{out} is not empty. Give another folder, or --force to replace the head in it.")
+    check_folder(out, force=force)
     with training_imports():
         from heard.scorer.guard_lines import LINES, read_lines
         from heard.scorer.training.train_guard import train_guard as train
@@ -90,11 +86,7 @@ def train_guard(
         title = "The default head of heard's guard" if data is None else f"A head trained on {data.name}"
         with Progress() as on_progress:
             figures = train(lines, _good_replies(lines), encoder_folder(encoder), out, title, on_progress)
-    if card is not None:
-        from heard.scorer.tables import write_between_marks
-
-        write_between_marks(card, figures)
-    typer.echo(figures + f"\n\nThe head is in {out}.")
+    show_figures(figures, out, card)
 
 
 def _open_guard() -> "ReplyGuard":

@@ -6,7 +6,8 @@ from typing import Annotated
 import typer
 
 from heard.chat_app.commands.progress import Progress
-from heard.chat_app.commands.score import CommandError, EncoderOption, encoder_folder, training_imports
+from heard.chat_app.commands.score import EncoderOption, encoder_folder, training_imports
+from heard.chat_app.commands.training_output import CardOption, check_folder, show_figures
 
 app = typer.Typer()
 
@@ -24,26 +25,17 @@ def train_reading(
     ] = None,
     encoder: EncoderOption = "",
     force: Annotated[bool, typer.Option("--force", help="Replace the reading that is in the folder.")] = False,
-    card: Annotated[
-        Path | None, typer.Option("--card", help="Write the figures into this card, between its two marks.")
-    ] = None,
+    card: CardOption = None,
 ) -> None:
     """Train the reading of a message's emotion that the hybrid strategy uses, and measure it over folds.
 
     It learns from whole messages with one emotion each; what is printed was measured on messages that the classifier
     had not seen, in five cuts into five folds.
     """
-    if out.exists() and not out.is_dir():
-        raise CommandError(f"{out} is a file. Give a folder with --out.")
-    if out.is_dir() and any(out.iterdir()) and not force:
-        raise CommandError(f"{out} is not empty. Give another folder, or --force to replace the reading in it.")
+    check_folder(out, force=force, holds="reading")
     with training_imports():
         from heard.scorer.training.train_emotion import train_emotion_reader
 
         with Progress() as on_progress:
             figures = train_emotion_reader(data, encoder_folder(encoder), out, on_progress)
-    if card is not None:
-        from heard.scorer.tables import write_between_marks
-
-        write_between_marks(card, figures)
-    typer.echo(figures + f"\n\nThe reading is in {out}.")
+    show_figures(figures, out, card, "reading")

@@ -11,6 +11,7 @@ import typer
 
 from heard.chat_app.commands.json_lines import LineError, answer_lines, identity_of, listed
 from heard.chat_app.commands.progress import Progress
+from heard.chat_app.commands.training_output import CardOption, check_folder
 from heard.errors import UserError
 
 if TYPE_CHECKING:
@@ -113,10 +114,7 @@ def train(
         raise CommandError("--seed draws the replies of --protocol paper. Give both, or leave it out.")
     if (data is None) is (shared is None):
         raise CommandError("Give your ratings with --data labels.csv, or the default head's sources with --shared DIR.")
-    if out.exists() and not out.is_dir():
-        raise CommandError(f"{out} is a file. Give a folder with --out.")
-    if out.is_dir() and any(out.iterdir()) and not force:
-        raise CommandError(f"{out} is not empty. Give another folder, or --force to replace the head in it.")
+    check_folder(out, force=force)
     if protocol is not None:
         _follow_protocol(out, data, shared, encoder, _cache(cache), seed or 0)
         return
@@ -152,9 +150,7 @@ def evaluate(
     head: HeadOption = "",
     encoder: EncoderOption = "",
     cache: CacheOption = None,
-    card: Annotated[
-        Path | None, typer.Option("--card", help="Write the tables into this card, between its two marks.")
-    ] = None,
+    card: CardOption = None,
 ) -> None:
     """Measure the scorer: error beside baselines, over folds, as tables in Markdown."""
     if (data is None) is (shared is None):

@@ -16,7 +16,6 @@ from heard.chat_app.safety.assessment import assess, first_reading
 from heard.chat_app.safety.handoff import ending_dangers
 from heard.chat_app.safety.rising import RisingReader
 from heard.chat_app.safety.verdict import Danger, Level, SafetyVerdict
-from heard.db.errors import StoreError
 from heard.db.safety_history import SafetyHistory
 
 HISTORY_SECONDS = 0.25
@@ -43,20 +42,13 @@ async def read_message(request: TurnRequest, services: Services) -> MessageReadi
     remembering = asyncio.ensure_future(services.store.safety_history(request.conversation_id, request.participant_id))
     try:
         verdict = await asyncio.to_thread(first_reading, request.text)
+        if not verdict.crisis:
+            await asyncio.wait([remembering], timeout=HISTORY_SECONDS)
+            if not remembering.done() or remembering.exception() is not None:
+                verdict = await asyncio.to_thread(assess, request.text)
         if verdict.crisis:
             return MessageReading(verdict, Standing(SafetyHistory()))
-        await asyncio.wait([remembering], timeout=HISTORY_SECONDS)
-        if not remembering.done():
-            verdict = await asyncio.to_thread(assess, request.text)
-            if verdict.crisis:
-                return MessageReading(verdict, Standing(SafetyHistory()))
-        try:
-            history = await asyncio.shield(remembering)
-        except StoreError:
-            verdict = await asyncio.to_thread(assess, request.text)
-            if verdict.crisis:
-                return MessageReading(verdict, Standing(SafetyHistory()))
-            raise
+        history = await asyncio.shield(remembering)
         if (ended := await _ended(request, services, history)) is not None:
             return MessageReading(ended, Standing(history))
         standing = Standing(history, unsaved=request.whose in services.unsaved_hand_offs)

@@ -22,11 +22,6 @@ from heard.scorer.text import read
 LOOKED_BACK = 2
 """Messages before the one that is read which the head sees."""
 DANGERS = LABELS[FIRST_DANGER + 1 :]
-FURTHER = 1.5
-"""Log-odds beyond its threshold from which the head alone tells of another danger than suicide. What is said of these
-outright has rules; half a unit beyond, 3% of 1,258 ordinary messages (of examples and voice set) were handed off."""
-FURTHER_TO_ASK = 0.5
-"""The same of the question: without it, 4% of those messages were asked about, with it 1.5%."""
 _READ_FOR_LANGUAGE = 400
 """Characters that tell whether a message is English."""
 _FEW_WORDS = 4
@@ -61,7 +56,8 @@ class Assessor:
         if not by_rules.crisis and (_repeats(text) or _is_foreign(text)):
             return by_rules
         odds, least = head.log_odds(text, before[-LOOKED_BACK:]), head.file.thresholds
-        if odds["recovery"] >= least["recovery"] and odds["crisis"] < min(odds["recovery"], least["check_in"]):
+        over = odds["recovery"] >= least["recovery"] and odds["crisis"] < min(odds["recovery"], least["check_in"])
+        if over and not minor:
             return SafetyVerdict(Level.RECOVERY, language="en", reader="head")
         by_head = _by_head(odds, least, alert=alert)
         # A child may say more than their age: what the head finds beside it is the graver one.
@@ -91,14 +87,14 @@ def _may_be_past(verdict: SafetyVerdict, text: str) -> bool:
 
 
 def _by_head(odds: Mapping[str, float], least: Mapping[str, float], *, alert: bool) -> SafetyVerdict:
-    margins = {label: odds[label] - least[label] - FURTHER for label in DANGERS}
+    margins = {label: odds[label] - least[label] for label in DANGERS}
     margins["crisis"] = odds["crisis"] - least["crisis_alert" if alert else "crisis"]
     likeliest = max(margins, key=lambda label: margins[label])
     if margins[likeliest] >= 0:
         danger = Danger.SUICIDE if likeliest == "crisis" else Danger(likeliest)
         category = "ideation" if danger is Danger.SUICIDE else danger.value
         return SafetyVerdict(Level.CRISIS, category, "en", danger, "head")
-    if max(odds["crisis"], odds["check_in"]) >= least["check_in"] + FURTHER_TO_ASK:
+    if max(odds["crisis"], odds["check_in"]) >= least["check_in"]:
         return SafetyVerdict(Level.CHECK_IN, "passive", "en", reader="head")
     return SafetyVerdict()
 

@@ -1,17 +1,10 @@
 """The first numbers of a country: whom to call and whom to write to, as words and as links that a telephone opens."""
 
-import re
 from dataclasses import dataclass
-from functools import cache
-from urllib.parse import quote
 
-from heard.prompts.safety_files import GENERAL, Country, load_hotlines
-
-_FIRST = re.compile(r"[+(]?\d[\d\s()-]*")
-"""The first number where a line has several: "14416 or 1800 891 4416"."""
-_WORD_TO = re.compile(r"(?P<word>[A-Za-z]+) to (?P<number>\d[\d\s]*)$")
-"""A word that the first text must have: "HELP to 4357"."""
-_PLAIN = re.compile(r"\d[\d\s-]*$")
+from heard.chat_app.safety.crisis_numbers import country_with, lines_for
+from heard.prompts.phone_numbers import call_link, numbers_in, text_link, word_and_number
+from heard.prompts.safety_files import GENERAL, Country
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,17 +37,12 @@ def first_numbers(country: str | None, danger: str = GENERAL) -> FirstNumbers | 
 
     Raises PromptFileError if the numbers cannot be read.
     """
-    return _by_code(danger).get((country or "").strip().upper())
-
-
-@cache
-def _by_code(danger: str) -> dict[str, FirstNumbers]:
-    return {country.code: _of_country(country, danger) for country in load_hotlines().countries}
+    found = country_with(country)
+    return None if found is None else _of_country(found, danger)
 
 
 def _of_country(country: Country, danger: str) -> FirstNumbers:
-    general = [line for line in country.lines if GENERAL in line.dangers]
-    lines = [line for line in country.lines if danger in line.dangers] or general
+    lines = lines_for(country, danger)
     calls = (_call(line.call) for line in lines if line.call)
     texts = (_text(line.text) for line in lines if line.text)
     return FirstNumbers(
@@ -62,17 +50,12 @@ def _of_country(country: Country, danger: str) -> FirstNumbers:
     )
 
 
-def _call(number: str) -> Contact | None:
-    found = _FIRST.match(number)
-    return Contact(found[0].strip(), f"tel:{_digits(found[0])}") if found else None
+def _call(written: str) -> Contact | None:
+    first = next(iter(numbers_in(written)), None)
+    return Contact(first, call_link(first)) if first else None
 
 
-def _text(number: str) -> Contact | None:
+def _text(written: str) -> Contact | None:
     """A text's number; None for one of another service, such as WhatsApp."""
-    if worded := _WORD_TO.match(number):
-        return Contact(number, f"sms:{_digits(worded['number'])}?&body={quote(worded['word'])}")
-    return Contact(number, f"sms:{_digits(number)}") if _PLAIN.match(number) else None
-
-
-def _digits(number: str) -> str:
-    return ("+" if number.lstrip().startswith("+") else "") + "".join(filter(str.isdigit, number))
+    found = word_and_number(written)
+    return Contact(written, text_link(found[1], found[0])) if found else None

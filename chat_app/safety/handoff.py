@@ -15,7 +15,7 @@ from heard.chat_app.safety.crisis_numbers import (
     lines_for,
 )
 from heard.prompts.hours import hours_in_words
-from heard.prompts.phone_numbers import dialled, numbers_in, word_and_number
+from heard.prompts.phone_numbers import call_link, numbers_in, text_link, word_and_number
 from heard.prompts.safety_files import (
     GENERAL,
     Country,
@@ -164,13 +164,15 @@ def _services(chosen: Country, text: HandoffText, danger: str, kind: DangerText 
 def _emergency(written: str, text: HandoffText) -> Service:
     first, *others = numbers_in(written)
     sentence = fill(text.emergency, {"number": first})
-    ways = [Way(sentence, sentence, f"tel:{dialled(first)}")]
-    ways += [Way(other, fill(text.call, {"number": other}), f"tel:{dialled(other)}") for other in others]
+    ways = [Way(sentence, sentence, call_link(first))]
+    ways += [Way(other, fill(text.call, {"number": other}), call_link(other)) for other in others]
     return Service("", tuple(ways), "", emergency=True)
 
 
 def _common(text: HandoffText) -> Service:
-    ways = [Way(number, fill(text.call, {"number": number}), f"tel:{number}") for number in common_emergency_numbers()]
+    ways = [
+        Way(number, fill(text.call, {"number": number}), call_link(number)) for number in common_emergency_numbers()
+    ]
     return Service("", tuple(ways), "", emergency=True)
 
 
@@ -178,7 +180,7 @@ def _service(line: Line, text: HandoffText) -> Service:
     by_name = fill(text.call, {"number": line.name})
     ways = [
         # After the first, the number is enough: the buttons stand side by side.
-        _way(number if place else fill(text.call, {"number": number}), by_name, line, f"tel:{dialled(number)}")
+        _way(number if place else fill(text.call, {"number": number}), by_name, line, call_link(number))
         for place, number in enumerate(numbers_in(line.call))
     ]
     written = word_and_number(line.text) if line.text else None
@@ -186,9 +188,7 @@ def _service(line: Line, text: HandoffText) -> Service:
         word, number = written
         label = fill(text.write_word if word else text.write, {"number": number, "word": word})
         by_name = "" if word else fill(text.write, {"number": line.name})
-        # "?&body=" is what both kinds of phone take: one begins the fields of a message with "?", the other with "&".
-        href = f"sms:{dialled(number)}" + (f"?&body={word}" if word else "")
-        ways.append(_way(label, by_name, line, href))
+        ways.append(_way(label, by_name, line, text_link(number, word)))
     note = "" if written else line.text
     return Service(line.name, tuple(ways), hours_in_words(line.hours, text.hours), note, line.url)
 

@@ -33,9 +33,11 @@ EPOCHS, BATCH, RATE, DECAY = 12, 128, 2e-3, 0.01
 tries."""
 INPUT_DROPOUT, HIDDEN_DROPOUT = 0.2, 0.4
 FALSE_ALARMS = {"crisis": 0.03, "crisis_alert": 0.06, "check_in": 0.08, "recovery": 0.01, "danger": 0.003}
-"""By what is decided: the share of harmless lines, held out, that its threshold lets through. The lines are hard on
-purpose (many share all but a word with a crisis), so ordinary talk has far fewer. A hand-off too many costs a moment
-and one too few may cost a life, so more is let through once a conversation has had one ("crisis_alert")."""
+"""By what is decided: the most of the hard harmless lines, held out, that its threshold lets through; many share all
+but a word with a crisis. A hand-off too many costs a moment and one too few may cost a life, so more is let through
+once a conversation has had one ("crisis_alert")."""
+OF_ORDINARY = {"crisis": 0.002, "crisis_alert": 0.005, "check_in": 0.01, "recovery": 0.002, "danger": 0.0005}
+"""The same of ordinary messages, which are nearly all that a chat gets."""
 
 TAKEN_BACK = 0.005
 """Share of crises and check-ins that may be taken for a danger long past."""
@@ -59,7 +61,7 @@ class Sample:
 
 def train_danger(
     lines: Sequence[DangerLine],
-    ordinary: Sequence[str],
+    ordinary: Sequence[DangerLine],
     encoder_folder: Path,
     out: Path,
     title: str,
@@ -68,19 +70,18 @@ def train_danger(
 ) -> str:
     """Train on the lines and write the head to `out`; its figures on lines that it had not seen, as Markdown.
 
-    `ordinary` are harmless messages more, of everyday talk. `found_by_rules` says which texts the rules hand off
-    already: thresholds are set on the others. Raises ScorerError.
+    `ordinary` are harmless messages more, of ordinary talks, with what was said before. `found_by_rules` says which
+    texts the rules hand off already: thresholds are set on the others. Raises ScorerError.
     """
     layers = default_layers(encoder_folder)
     encoder = Encoder.load(encoder_folder, layers)
-    everyday = [DangerLine(text, "none", "everyday", f"everyday-{text}") for text in ordinary]
-    sample = sample_of(encoder, [*lines, *everyday], on_progress)
+    sample = sample_of(encoder, [*lines, *ordinary], on_progress)
     held_out = held_out_odds(sample, on_progress)
     by_rules = np.array([found_by_rules(line.text) for line in lines], dtype=np.bool_)
     harmless = np.array([line.label == "none" for line in lines], dtype=np.bool_)
     grave = np.array([line.label in ("crisis", "check_in") for line in lines], dtype=np.bool_)
     odds = held_out[: len(lines)]
-    least = thresholds(odds[harmless & ~by_rules], odds[grave])
+    least = thresholds(odds[harmless & ~by_rules], held_out[len(lines) :], odds[grave])
     networks = fit(sample, np.ones(len(sample.labels), dtype=np.bool_))
     _write(out, networks, encoder, layers, title, least)
     met = by_rules | (odds[:, CRISIS] >= least["crisis"])
@@ -172,20 +173,28 @@ def _share(flags: Flags) -> str:
     return f"{flags.mean():.3f}" if len(flags) else ""
 
 
-def thresholds(harmless: Floats, grave: Floats) -> dict[str, float]:
-    """By what is decided: the log-odds from which it is, by those of harmless lines, and, for what takes an alarm back,
-    of grave ones."""
-    columns = {
-        "crisis": (harmless[:, CRISIS], FALSE_ALARMS["crisis"]),
-        "crisis_alert": (harmless[:, CRISIS], FALSE_ALARMS["crisis_alert"]),
-        "check_in": (worry(harmless), FALSE_ALARMS["check_in"]),
-        "recovery": (harmless[:, LABELS.index("recovery")], FALSE_ALARMS["recovery"]),
-    }
-    for at in range(FIRST_DANGER + 1, len(LABELS)):
-        columns[LABELS[at]] = (harmless[:, at], FALSE_ALARMS["danger"])
-    found = {name: float(np.quantile(column, 1 - share)) for name, (column, share) in columns.items()}
+def thresholds(harmless: Floats, ordinary: Floats, grave: Floats) -> dict[str, float]:
+    """By what is decided: the log-odds from which it is, the higher of what hard harmless lines and ordinary messages
+    ask for, and, for what takes an alarm back, grave ones."""
+    of_hard, of_ordinary = _quantiles(harmless, FALSE_ALARMS), _quantiles(ordinary, OF_ORDINARY)
+    found = {name: max(value, of_ordinary.get(name, value)) for name, value in of_hard.items()}
     taken_back = float(np.quantile(grave[:, LABELS.index("recovery")], 1 - TAKEN_BACK))
     return {**found, "recovery": max(found["recovery"], taken_back)}
+
+
+def _quantiles(odds: Floats, shares: dict[str, float]) -> dict[str, float]:
+    """By what is decided: the log-odds that so large a share of these lines reaches; nothing of no lines."""
+    if not len(odds):
+        return {}
+    columns = {
+        "crisis": (odds[:, CRISIS], shares["crisis"]),
+        "crisis_alert": (odds[:, CRISIS], shares["crisis_alert"]),
+        "check_in": (worry(odds), shares["check_in"]),
+        "recovery": (odds[:, LABELS.index("recovery")], shares["recovery"]),
+    }
+    for at in range(FIRST_DANGER + 1, len(LABELS)):
+        columns[LABELS[at]] = (odds[:, at], shares["danger"])
+    return {name: float(np.quantile(column, 1 - share)) for name, (column, share) in columns.items()}
 
 
 def worry(odds: Floats) -> Floats:

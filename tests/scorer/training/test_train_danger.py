@@ -10,10 +10,16 @@ from heard.scorer.danger_head import DangerHead, DangerHeadFile
 from heard.scorer.danger_lines import FIRST_DANGER, LABELS, DangerLine, read_lines
 from heard.scorer.encoder import Encoder
 from heard.scorer.errors import ScorerError
-from heard.scorer.training.train_danger import FALSE_ALARMS, FOLDS, thresholds, train_danger, without_marks
+from heard.scorer.training.train_danger import FALSE_ALARMS, FOLDS, OF_ORDINARY, thresholds, train_danger, without_marks
 
 EACH = 20
 CRISIS = LABELS.index("crisis")
+
+
+ORDINARY = [
+    DangerLine("We had pasta.", "none", "ordinary", "o-1"),
+    DangerLine("The bus was late.", "none", "ordinary", "o-2", before=("We had pasta.",)),
+]
 
 
 def few() -> list[DangerLine]:
@@ -24,7 +30,7 @@ def few() -> list[DangerLine]:
 def test_a_head_of_few_lines_knows_them(tmp_path: Path, weights: Weights) -> None:
     lines = few()
     figures = train_danger(
-        lines, ["We had pasta.", "The bus was late."], weights.encoder, tmp_path / "out", "A head of few lines",
+        lines, ORDINARY, weights.encoder, tmp_path / "out", "A head of few lines",
         lambda *_: None, lambda _: False,
     )  # fmt: skip
     for row in (f"| crisis, {EACH} lines |", "| mean over writers |", "| register "):
@@ -54,18 +60,26 @@ def test_too_few_lines_of_a_label_are_told(weights: Weights, tmp_path: Path) -> 
 
 def test_thresholds_let_through_the_share_of_harmless_lines_that_is_named() -> None:
     harmless = np.random.default_rng(0).normal(size=(10_000, len(LABELS))).astype(np.float32)
-    least = thresholds(harmless, harmless[:100] - 50)
+    least = thresholds(harmless, harmless[:0], harmless[:100] - 50)
     assert np.mean(harmless[:, CRISIS] >= least["crisis"]) == pytest.approx(FALSE_ALARMS["crisis"], abs=0.001)
     assert least["crisis_alert"] < least["crisis"]
     threat = harmless[:, LABELS.index("threat")]
     assert np.mean(threat >= least["threat"]) == pytest.approx(FALSE_ALARMS["danger"], abs=0.001)
 
 
+def test_ordinary_messages_may_raise_a_threshold_and_never_lower_it() -> None:
+    harmless = np.random.default_rng(0).normal(size=(10_000, len(LABELS))).astype(np.float32)
+    alone = thresholds(harmless, harmless[:0], harmless[:100] - 50)
+    assert thresholds(harmless, harmless - 9, harmless[:100] - 50) == alone
+    raised = thresholds(harmless, harmless + 9, harmless[:100] - 50)
+    assert np.mean(harmless[:, CRISIS] + 9 >= raised["crisis"]) == pytest.approx(OF_ORDINARY["crisis"], abs=0.001)
+
+
 def test_no_alarm_is_taken_back_more_often_than_is_named() -> None:
     harmless = np.zeros((100, len(LABELS)), dtype=np.float32)
     grave = np.random.default_rng(0).normal(size=(10_000, len(LABELS))).astype(np.float32)
     recovery = LABELS.index("recovery")
-    least = thresholds(harmless, grave)
+    least = thresholds(harmless, harmless, grave)
     assert np.mean(grave[:, recovery] >= least["recovery"]) == pytest.approx(0.005, abs=0.001)
 
 
