@@ -13,8 +13,8 @@ from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
 
-from heard.chat_app.conversation.nearest_phrasing import NearestPhrasing
 from heard.chat_app.conversation.question_text import Clause, ClauseReader
+from heard.chat_app.safety.nearest_phrasing import NearestPhrasing
 from heard.prompts.bot_answer_files import BotAnswers, bot_question_words
 from heard.scorer.phrase_index import LazyPhraseIndex
 from heard.scorer.vectors import Vectors
@@ -41,7 +41,7 @@ class _Matcher:
     """The phrasings of one file of answers, made ready."""
 
     def __init__(self, answers: BotAnswers, make_index: Callable[[list[str]], LazyPhraseIndex]) -> None:
-        """The index is made for the first clause that the rules leave open, or by `near.index`."""
+        """The index is made for the first clause that the rules leave open, or by `near.prepare`."""
         self.answers = answers
         self._words = bot_question_words()
         texts = [(name, text) for name, intent in answers.intents.items() for text in intent.phrasings]
@@ -53,7 +53,9 @@ class _Matcher:
         others = {clause for text in self._words.others for clause in self._reader.clauses(text)}
         self._phrasings = phrasings
         self._known = frozenset(word for clause in phrasings for word in clause)
-        self.near = NearestPhrasing(phrasings, others, make_index)
+        self.near = NearestPhrasing(
+            {" ".join(clause): name for clause, name in phrasings.items()}, map(" ".join, others), make_index
+        )
 
     def intents(self, text: str, *, opening: bool) -> tuple[str, ...]:
         clauses = self._reader.clauses(text)
@@ -90,7 +92,7 @@ class _Matcher:
     def _intent(self, clause: Clause) -> str | None:
         if clause in self._phrasings:
             return self._phrasings[clause]
-        intent, nearest, ahead = self.near.nearest(clause)
+        intent, nearest, ahead = self.near.nearest(" ".join(clause))
         if not self._about_the_bot(clause) and nearest < NEAR_UNNAMED:
             return None
         asked = _is_question(clause, self._words.question_words)
@@ -124,7 +126,7 @@ class BotQuestions:
 
     def prepare(self, answers: BotAnswers) -> None:
         """Read all phrasings: some seconds, or a tenth of one where they are in the cache. Raises ScorerError."""
-        self._ready(answers).near.index()
+        self._ready(answers).near.prepare()
 
     def _ready(self, answers: BotAnswers) -> _Matcher:
         with self._making:

@@ -12,8 +12,8 @@ import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from heard.chat_app.conversation.nearest_phrasing import NearestPhrasing
 from heard.chat_app.conversation.question_text import Clause, ClauseReader
+from heard.chat_app.safety.nearest_phrasing import NearestPhrasing
 from heard.prompts.bot_answer_files import bot_question_words
 from heard.prompts.nudge_files import BY_WORDS, NudgeKind, Nudges
 from heard.scorer.phrase_index import LazyPhraseIndex
@@ -48,14 +48,14 @@ class RelianceWords:
         reader, near = self._made()
         for sentence in _END.split(text)[-SENTENCES:]:
             for part in _parts(reader.clauses(sentence)):
-                found = near.nearest(part)
+                found = near.nearest(" ".join(part))
                 if found.likeness >= NEAR and found.ahead >= AHEAD:
-                    return NudgeKind(found.intent)
+                    return NudgeKind(found.name)
         return None
 
     def prepare(self) -> None:
         """Read all phrasings, so that no message waits for it. Raises ScorerError."""
-        self._made()[1].index()
+        self._made()[1].prepare()
 
     def _made(self) -> tuple[ClauseReader, NearestPhrasing]:
         with self._making:
@@ -63,7 +63,7 @@ class RelianceWords:
                 known = [(kind, text) for kind in BY_WORDS for text in self._nudges.kinds[kind].phrasings]
                 reader = ClauseReader(bot_question_words(), [text for _, text in known] + list(self._nudges.others))
                 phrasings = {_whole(reader, text): kind.value for kind, text in known}
-                others = {_whole(reader, text) for text in self._nudges.others}
+                others = [_whole(reader, text) for text in self._nudges.others]
                 self._ready = reader, NearestPhrasing(phrasings, others, self._make_index)
             return self._ready
 
@@ -71,8 +71,8 @@ class RelianceWords:
         return LazyPhraseIndex(self._vectors, lines, self._path)
 
 
-def _whole(reader: ClauseReader, text: str) -> Clause:
-    return tuple(word for clause in reader.clauses(text) for word in clause)
+def _whole(reader: ClauseReader, text: str) -> str:
+    return " ".join(word for clause in reader.clauses(text) for word in clause)
 
 
 def _parts(clauses: list[Clause]) -> Iterator[Clause]:

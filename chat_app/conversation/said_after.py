@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
+from heard.chat_app.safety.nearest_phrasing import NearestPhrasing
 from heard.chat_app.safety.normalise import plain_tokens
 from heard.chat_app.safety.owned_patterns import NamedPatterns
 from heard.prompts.safety_files import load_lexicon
@@ -52,9 +53,8 @@ class SaidAfter:
         groups = {name: (intent.patterns, intent.safe) for name, intent in texts.intents.items()}
         self._patterns = NamedPatterns(groups, macros=texts.macros, rewrites=self._rewrites)
         self._affirmed, self._denied = ({self._plain(line) for line in each} for each in (texts.affirmed, texts.denied))
-        phrasings = [(name, line) for name, intent in texts.intents.items() for line in intent.phrasings]
-        self._owners = [name for name, _ in phrasings]
-        self._index = index([self._plain(line) for _, line in phrasings]) if index and phrasings else None
+        phrasings = {self._plain(line): name for name, intent in texts.intents.items() for line in intent.phrasings}
+        self._phrasings = NearestPhrasing(phrasings, (), index) if index and phrasings else None
         self._said = [(_as_regex(text.says), text) for intent in texts.intents.values() for text in intent.texts]
 
     def intent(self, text: str, asked: Question | None) -> str:
@@ -75,8 +75,8 @@ class SaidAfter:
 
     def prepare(self) -> None:
         """Read the phrasings. Raises ScorerError."""
-        if self._index is not None:
-            self._index.get()
+        if self._phrasings is not None:
+            self._phrasings.prepare()
 
     def text_of(self, reply: str) -> SupportText | None:
         """Return the text that was given as `reply`, with whichever numbers; None if it is none of them."""
@@ -97,20 +97,15 @@ class SaidAfter:
         return next((name for name in found if name != SAFE), SAFE)
 
     def _nearest(self, text: str) -> str | None:
-        if self._index is None:
+        if self._phrasings is None:
             return None
+        parts = dict.fromkeys((text, *_clauses(text)))
         try:
-            index = self._index.get()
+            best = max((self._phrasings.nearest(self._plain(part)) for part in parts), key=lambda one: one.likeness)
         except ScorerError as error:
             log.error("a message after a hand-off could not be read: %s", type(error).__name__)
             return None
-        best, owner = NEAR, None
-        for part in dict.fromkeys((text, *_clauses(text))):
-            likeness = index.likeness(self._plain(part))
-            nearest = max(likeness)
-            if nearest >= best:
-                best, owner = nearest, self._owners[likeness.index(nearest)]
-        return owner
+        return best.name if best.likeness >= NEAR else None
 
     def _plain(self, text: str) -> str:
         return " ".join(plain_tokens(text, self._rewrites))

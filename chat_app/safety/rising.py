@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from pathlib import Path
 
+from heard.chat_app.safety.nearest_phrasing import NearestPhrasing
 from heard.chat_app.safety.owned_patterns import NamedPatterns
 from heard.chat_app.safety.verdict import Danger, Level, SafetyVerdict
 from heard.prompts.safety_files import load_lexicon
@@ -58,10 +59,8 @@ class RisingReader:
 
         Raises PatternError for a pattern that cannot be read.
         """
-        phrasings = [(name, line) for name, sign in signs.signs.items() for line in sign.phrasings]
-        self._owners = [name for name, _ in phrasings]
-        lines = [*(line for _, line in phrasings), *signs.others]
-        self._index = index(lines) if index and phrasings else None
+        phrasings = {line: name for name, sign in signs.signs.items() for line in sign.phrasings}
+        self._phrasings = NearestPhrasing(phrasings, signs.others, index) if index and phrasings else None
         self._read_signs = lru_cache(maxsize=KEPT)(self._all_signs_of)
         groups: dict[str, tuple[Iterable[str], Iterable[str]]] = {
             name: (sign.patterns, sign.safe) for name, sign in signs.signs.items()
@@ -79,31 +78,24 @@ class RisingReader:
 
     def prepare(self) -> None:
         """Read the phrasings. Raises ScorerError."""
-        if self._index is not None:
-            self._index.get()
+        if self._phrasings is not None:
+            self._phrasings.prepare()
 
     def _all_signs_of(self, text: str) -> frozenset[str]:
         return frozenset(self._patterns.found(text)) | self._near(text)
 
     def _near(self, text: str) -> frozenset[str]:
         """Return the signs whose phrasings a message or one of its first clauses is near to."""
-        if self._index is None:
+        if self._phrasings is None:
             return frozenset()
         parts = [part.strip() for part in _CLAUSE.split(text)]
         clauses = [part for part in parts if LEAST_WORDS <= len(part.split()) <= MOST_WORDS][:MOST_CLAUSES]
         try:
-            index = self._index.get()
+            nearest = [self._phrasings.nearest(clause) for clause in clauses]
         except ScorerError as error:
             log.error("a message could not be read for signs: %s", type(error).__name__)
             return frozenset()
-        found = set()
-        for clause in clauses:
-            likeness = index.likeness(clause)
-            signs, others = likeness[: len(self._owners)], likeness[len(self._owners) :]
-            nearest = max(signs)
-            if nearest >= NEAR and nearest >= max(others, default=-1.0) + AHEAD:
-                found.add(self._owners[signs.index(nearest)])
-        return frozenset(found)
+        return frozenset(one.name for one in nearest if one.likeness >= NEAR and one.ahead >= AHEAD)
 
     def read(self, messages: Sequence[str]) -> SafetyVerdict:
         """Return what a person's messages say together, the newest last. Blocking; never raises on any strings.
