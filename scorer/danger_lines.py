@@ -1,8 +1,9 @@
 """Labelled messages of the reader of danger: what somebody wrote, what they had written before, and how grave it is.
 
-`scorer/danger_lines.jsonl` is what the default head learnt from; each line was written for it.
+`scorer/danger_messages/` is what the default head learnt from, a file a writer; each line was written for it.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal, get_args
@@ -12,7 +13,7 @@ from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 from heard.scorer.errors import ScorerError
 from heard.validation import faults_of
 
-LINES = Path(__file__).parent / "danger_lines.jsonl"
+LINES = Path(__file__).parent / "danger_messages"
 Label = Literal[
     "none",
     "recovery",
@@ -59,20 +60,25 @@ _LINE: TypeAdapter[DangerLine] = TypeAdapter(DangerLine)
 
 
 def read_lines(path: Path = LINES) -> list[DangerLine]:
-    """A file of JSON lines. Raises ScorerError, with the line and never its words, for one that cannot be used."""
+    """The JSON lines of a file, or of all .jsonl files of a folder in the order of their names. Raises ScorerError, with
+    the line and never its words, for one that cannot be used."""
+    files = sorted(path.glob("*.jsonl")) if path.is_dir() else [path]
+    lines = [line for file in files for line in _lines_of(file)]
+    if not lines:
+        raise ScorerError(f'{path} holds no lines. Give JSON lines with "text", "label", "kind" and "group".')
+    return lines
+
+
+def _lines_of(path: Path) -> Iterator[DangerLine]:
     try:
         rows = path.read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
         raise ScorerError(f"{path} cannot be read as UTF-8 text. Check the path and the file.") from error
-    lines = []
     for number, row in enumerate(rows, 1):
         if not row.strip():
             continue
         try:
-            lines.append(_LINE.validate_json(row))
+            yield _LINE.validate_json(row)
         except ValidationError as error:
             fault = faults_of(error, _LINE.json_schema(), quote=False)[0]
             raise ScorerError(f"{path}, line {number}: {fault.sentence}") from None
-    if not lines:
-        raise ScorerError(f'{path} holds no lines. Give JSON lines with "text", "label", "kind" and "group".')
-    return lines

@@ -67,3 +67,14 @@ def test_the_project_s_own_lines_cover_every_label() -> None:
     assert {line.label for line in lines} == set(LABELS)
     assert LABELS[FIRST_DANGER] == "crisis"
     assert max(len(line.before) for line in lines) == 2
+
+
+def test_a_folder_is_all_its_files_in_the_order_of_their_names(tmp_path: Path) -> None:
+    for name in ("w2", "w1"):
+        written(tmp_path, {**GOOD, "group": f"{name}-001"}).rename(tmp_path / f"{name}.jsonl")
+    (tmp_path / "notes.txt").write_text("no lines")
+    assert [line.writer for line in read_lines(tmp_path)] == ["w1", "w2"]
+    (tmp_path / "w1.jsonl").unlink()
+    (tmp_path / "w2.jsonl").unlink()
+    with pytest.raises(ScorerError, match="holds no lines"):
+        read_lines(tmp_path)

@@ -10,7 +10,7 @@ import pytest
 from heard.chat_app.common.settings import Settings
 from heard.chat_app.models.downloads import Weights
 from heard.chat_app.safety import assessment, crisis_check
-from heard.chat_app.safety.assessment import DANGERS, FURTHER, FURTHER_TO_ASK, LOOKED_BACK, Assessor, assess, use_head
+from heard.chat_app.safety.assessment import DANGERS, LOOKED_BACK, Assessor, assess, use_head
 from heard.chat_app.safety.verdict import Danger, Level, SafetyVerdict
 from heard.chat_app.startup import open_services
 from heard.scorer.danger_head import DEFAULT, DangerHead, DangerHeadFile
@@ -105,8 +105,8 @@ def test_without_a_head_the_rules_are_alone() -> None:
         ({"crisis": 0.9}, False, Level.NONE),
         ({"crisis": 0.9}, True, Level.CRISIS),
         ({"crisis": 0.4}, True, Level.NONE),
-        ({"check_in": 1.0 + FURTHER_TO_ASK}, False, Level.CHECK_IN),
-        ({"check_in": 0.9 + FURTHER_TO_ASK}, False, Level.NONE),
+        ({"check_in": 1.0}, False, Level.CHECK_IN),
+        ({"check_in": 0.9}, False, Level.NONE),
         ({"check_in": 1.0, "crisis": 0.6}, True, Level.CRISIS),
         ({"recovery": 1.0}, False, Level.RECOVERY),
         ({"recovery": 1.0, "crisis": 1.5}, False, Level.CRISIS),
@@ -121,16 +121,21 @@ def test_levels_follow_the_thresholds_and_an_alert_lowers_the_crisis_s(
 
 @pytest.mark.parametrize("label", DANGERS)
 def test_each_danger_is_a_crisis_of_its_own_kind(label: str) -> None:
-    further = 1.2 + FURTHER
-    found = told(**{label: further, "crisis": 1.1}).assess("some words in English")
+    found = told(**{label: 1.2, "crisis": 1.1}).assess("some words in English")
     assert found == SafetyVerdict(Level.CRISIS, label, "en", Danger(label), "head")
-    nearer = told(**{label: further - 0.1, "crisis": 1.2}).assess("some words in English")
+    nearer = told(**{label: 1.1, "crisis": 1.2}).assess("some words in English")
     assert nearer == SafetyVerdict(Level.CRISIS, "ideation", "en", Danger.SUICIDE, "head")
 
 
 @pytest.mark.parametrize("label", DANGERS)
-def test_another_danger_than_suicide_takes_more_than_its_threshold(label: str) -> None:
-    assert told(**{label: 1.0 + FURTHER - 0.1}).assess("some words in English") == SafetyVerdict()
+def test_a_danger_below_its_threshold_is_none(label: str) -> None:
+    assert told(**{label: 0.9}).assess("some words in English") == SafetyVerdict()
+
+
+def test_a_child_who_tells_of_something_past_is_still_a_child() -> None:
+    text = "im 14 and last year i used to cut but i am clean since therapy"
+    assert crisis_check.check(text).danger is Danger.MINOR
+    assert told(recovery=3.0).assess(text).danger is Danger.MINOR
 
 
 def test_a_text_that_repeats_itself_is_left_to_the_rules() -> None:
@@ -179,7 +184,7 @@ def test_an_alarm_is_taken_back_only_where_the_words_speak_of_the_past() -> None
 
 def test_a_head_that_is_given_to_the_process_answers_in_all_of_it(nobody_in_use: None) -> None:
     assert assess("some words in English") == SafetyVerdict()
-    use_head(told(threat=2.0 + FURTHER))
+    use_head(told(threat=2.0))
     assert assess("some words in English").danger is Danger.THREAT
     use_head(told(crisis=0.7))
     assert assess("some words in English", alert=True).crisis
