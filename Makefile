@@ -7,7 +7,7 @@ ARGS ?=
 # Exact versions; what may be installed beside them stands in pyproject.toml.
 LOCK := requirements.lock
 PIP := -m pip --disable-pip-version-check
-EXTRAS := chat,train,anthropic,charts,google,hub,langchain,ollama,postgres,dev
+EXTRAS := chat,train,anthropic,charts,google,hub,langchain,ollama,postgres,voice,dev
 RUN_TESTS := -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 
 .PHONY: chat test quick test-lowest bench train evaluate voice lock format help clean

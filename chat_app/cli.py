@@ -29,6 +29,7 @@ from heard.chat_app.commands import (
     show_places,
     show_settings,
     study,
+    train_voice,
 )
 from heard.errors import UserError
 
@@ -77,6 +78,7 @@ for commands in (
     results,
     compare,
     evaluate_policy,
+    train_voice,
 ):  # each of their commands is one of heard's own
     app.add_typer(commands.app)
 for name, group in (

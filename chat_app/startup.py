@@ -17,6 +17,7 @@ from heard.chat_app.conversation.reliance_words import RelianceWords
 from heard.chat_app.conversation.safety_turn import load_texts
 from heard.chat_app.conversation.said_after import SupportReaders
 from heard.chat_app.conversation.services import Services
+from heard.chat_app.models.adapter_files import adapter_path
 from heard.chat_app.models.client import Models, load_models
 from heard.chat_app.models.downloads import Weights, check_weights
 from heard.chat_app.models.engine_plan import plan_engine
@@ -68,7 +69,8 @@ def _embedded_engine(weights: Weights) -> Engine:
         memory=free_memory(),
         cores=cores(),
     )
-    return Engine(weights.chat_model, plan=plan, label=model.model)
+    adapter = adapter_path(model.adapter) if model.adapter else None
+    return Engine(weights.chat_model, adapter=adapter, plan=plan, label=model.model)
 
 
 def _with_context(specs: dict[str, ModelSpec], weights: Weights, context_tokens: int) -> dict[str, ModelSpec]:

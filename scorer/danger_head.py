@@ -16,7 +16,7 @@ from pydantic import AfterValidator, Field, StrictFloat
 from safetensors import SafetensorError
 from safetensors.numpy import load_file
 
-from heard.scorer.danger_lines import LABELS
+from heard.scorer.danger_lines import FIRST_DANGER, LABELS
 from heard.scorer.encoder import Encoder
 from heard.scorer.encoder_files import file_sha256
 from heard.scorer.errors import ScorerError
@@ -36,6 +36,10 @@ STRETCH_COST = 0.6
 """Of a stretch's log-odds: of many, one is always somewhat grave. Of 1,200 public posts 79.3% of those by people
 in danger were handed off with it and 81.2% without, of the others 20.7% and 21.1%."""
 RECOVERY = LABELS.index("recovery")
+THRESHOLDS = {"recovery", "check_in", "check_in_before", "crisis", "crisis_alert", "crisis_before"} | {
+    *LABELS[FIRST_DANGER + 1 :]
+}
+"""What is decided by log-odds: `_alert` after a hand-off, `_before` together with the messages before."""
 _LEAST = 1e-30
 """Instead of a share of nothing, whose logarithm there is not."""
 AGAIN = "Make it again with `heard train-danger`."
@@ -45,6 +49,12 @@ def _these(labels: list[str]) -> list[str]:
     if tuple(labels) != LABELS:
         raise ValueError(f"must be {', '.join(LABELS)}, in this order")
     return labels
+
+
+def _all_of_them(thresholds: dict[str, float]) -> dict[str, float]:
+    if set(thresholds) != THRESHOLDS:
+        raise ValueError(f"must be {', '.join(sorted(THRESHOLDS))}, and no others. {AGAIN}")
+    return thresholds
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +72,7 @@ class DangerToml:
     layers: Annotated[list[StrictFloat], Field(min_length=1)]
     labels: Annotated[list[str], AfterValidator(_these)]
     """In the order of the outputs."""
-    thresholds: Annotated[dict[str, StrictFloat], Field(min_length=1)]
+    thresholds: Annotated[dict[str, StrictFloat], AfterValidator(_all_of_them)]
     """By what is decided (`chat_app/safety/assessment.py`): log-odds from which it is so."""
 
 
@@ -123,8 +133,9 @@ class DangerHead:
         self._open = encoder
         self._encoder: Encoder | None = None
 
-    def log_odds(self, message: str, before: Sequence[str] = ()) -> dict[str, float]:
-        """By label: the log-odds, of its likeliest stretch. Never raises on a text.
+    def log_odds(self, message: str, before: Sequence[str] = ()) -> tuple[dict[str, float], dict[str, float]]:
+        """By label the log-odds of the likeliest stretch: of the message by itself, and with what was said before it.
+        Both are the same where nothing was. Never raises on a text.
 
         Raises ScorerError if the encoder cannot be opened, or is another than the head was trained on.
         """
@@ -135,7 +146,13 @@ class DangerHead:
                     f"The reader of danger was trained on another encoder, or on other layers of it. {AGAIN}"
                 )
             self._encoder = opened
-        found = self.file.log_odds(inputs(self._encoder, message, before))
+        together = inputs(self._encoder, message, before)
+        alone = together.copy()
+        alone[:, self._encoder.width :] = 0
+        return self._likeliest(alone), self._likeliest(together)
+
+    def _likeliest(self, rows: Floats) -> dict[str, float]:
+        found = self.file.log_odds(rows)
         found[1:] -= STRETCH_COST
         return dict(zip(LABELS, map(float, found.max(axis=0)), strict=True))
 

@@ -60,8 +60,10 @@ _LINE: TypeAdapter[DangerLine] = TypeAdapter(DangerLine)
 
 
 def read_lines(path: Path = LINES) -> list[DangerLine]:
-    """The JSON lines of a file, or of all .jsonl files of a folder in the order of their names. Raises ScorerError, with
-    the line and never its words, for one that cannot be used."""
+    """The JSON lines of a file, or of all .jsonl files of a folder in the order of their names.
+
+    Raises ScorerError, with the line and never its words, for one that cannot be used.
+    """
     files = sorted(path.glob("*.jsonl")) if path.is_dir() else [path]
     lines = [line for file in files for line in _lines_of(file)]
     if not lines:

@@ -112,7 +112,7 @@ def examples_for(
     Raises ModelFailure if the encoder cannot be opened: without them the reply would stand under another condition.
     """
     persona = request.persona
-    if picker is None or not request.examples or not persona.examples:
+    if picker is None or not request.examples or not persona.examples or request.model.adapter is not None:
         return ()
     first = request.history[0][0] if request.history else request.text
     try:

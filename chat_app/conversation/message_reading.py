@@ -72,8 +72,7 @@ async def _ended(request: TurnRequest, services: Services, history: SafetyHistor
 def _judge(text: str, standing: Standing, rising: RisingReader) -> SafetyVerdict:
     """Return how a message is met in its conversation. Blocking."""
     before = standing.history.messages
-    # By itself: with the two messages before them the head handed off 17% of 695 ordinary messages, and none without.
-    verdict = assess(text, alert=standing.alert)
+    verdict = assess(text, before, alert=standing.alert)
     if verdict.crisis:
         return verdict
     verdict = max(verdict, rising.read((*before, text)), key=lambda one: _GRAVITY.index(one.level))

@@ -14,7 +14,8 @@ def default_opening(services: Services) -> list[dict[str, str]]:
     library, settings = services.library, services.settings
     persona = next(iter(library.personas.values()))
     strategy = for_reply(library.strategies[settings.default_strategy], {})
-    examples = always_shown(library.examples.get(persona.examples_of, ())) if persona.examples else ()
+    shown = persona.examples and services.engine.adapter is None  # as in `examples_for`
+    examples = always_shown(library.examples.get(persona.examples_of, ())) if shown else ()
     prompt = build_prompt(persona, strategy, [], "", examples=examples)
     special = services.engine.special_tokens
     return [{"role": part.role, "content": without_special_tokens(part.content, special)} for part in prompt.messages]

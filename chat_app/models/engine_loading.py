@@ -16,11 +16,14 @@ NATIVE_ERRORS = (RuntimeError, ValueError, TypeError, IndexError, ArithmeticErro
 """Exceptions that Cython makes of those of llama.cpp."""
 
 
-def load_server(model: Path, header: GgufHeader, plan: EnginePlan, *, label: str, api_key: str, folder: str) -> Any:
+def load_server(
+    model: Path, adapter: Path | None, header: GgufHeader, plan: EnginePlan, *, label: str, api_key: str, folder: str
+) -> Any:
     """Return a started and warm xllamacpp.Server. Blocks, and its loader holds the interpreter's lock.
 
-    `label` names the model in sentences; `folder` is where a slot may be kept while it is copied. Raises ModelFailure
-    if this machine has no engine, the model has no chat template, or the file cannot be loaded.
+    `adapter` is added to the model's own weights; `label` names the model in sentences; `folder` is where a slot may be
+    kept while it is copied. Raises ModelFailure if this machine has no engine, the model has no chat template, or the
+    file cannot be loaded.
     """
     try:
         import xllamacpp
@@ -37,7 +40,10 @@ def load_server(model: Path, header: GgufHeader, plan: EnginePlan, *, label: str
             "its name.",
         )
     try:
-        server = with_low_priority_threads(lambda: xllamacpp.Server(_params(xllamacpp, model, plan, api_key, folder)))
+        params = _params(xllamacpp, model, plan, api_key, folder)
+        if adapter is not None:
+            params.lora_adapters = [xllamacpp.CommonAdapterLoraInfo(str(adapter), 1.0)]
+        server = with_low_priority_threads(lambda: xllamacpp.Server(params))
         # The first call of all compiles the chat template and touches the memory, so that a person's needn't.
         hello = {"messages": [{"role": "user", "content": "Hello"}], "max_tokens": 1}
         server.handle_chat_completions(hello, lambda _: False)

@@ -22,15 +22,16 @@ class Engines:
         """`own` is left to its owner; `cache_dir` holds the files of other models, None if there are none."""
         self.own = own
         self._cache_dir = cache_dir
-        self._others: dict[Path, Engine] = {}
+        self._others: dict[tuple[Path, str | None], Engine] = {}
+        """By the file and the adapter on it."""
         self._making = threading.Lock()
 
     def ready(self, spec: ModelSpec) -> Engine | None:
         """Return the model's engine if there is one by now; makes none and asks nobody."""
         path = self._path(spec)
-        if self.own is not None and path in (None, self.own.model):
-            return self.own
-        return self._others.get(path) if path is not None else None
+        if (own := self._own(spec, path)) is not None:
+            return own
+        return self._others.get((path, spec.adapter)) if path is not None else None
 
     def of(self, spec: ModelSpec) -> Engine:
         """Return the model's engine, not yet started if it is new. Blocks: a file of the Hub that is not in the cache
@@ -39,14 +40,14 @@ class Engines:
         Raises ModelFailure for a file that is missing, cannot be fetched, is no GGUF, or does not fit in the memory.
         """
         path = self._path(spec)
-        if self.own is not None and path in (None, self.own.model):
-            return self.own
+        if (own := self._own(spec, path)) is not None:
+            return own
         if path is None:
             raise ModelFailure(FailureKind.UNREACHABLE, NO_ENGINE)
         with self._making:
-            if path not in self._others:
-                self._others[path] = self._make(spec, path)
-            return self._others[path]
+            if (path, spec.adapter) not in self._others:
+                self._others[path, spec.adapter] = self._make(spec, path)
+            return self._others[path, spec.adapter]
 
     def has_file(self, spec: ModelSpec) -> bool:
         """Return whether the model's file is there, or would be fetched at its first use."""
@@ -59,6 +60,13 @@ class Engines:
             others, self._others = list(self._others.values()), {}
         for engine in others:
             engine.close()
+
+    def _own(self, spec: ModelSpec, path: Path | None) -> Engine | None:
+        """The engine of the start, if it is the model's."""
+        if self.own is None or path is None:
+            return self.own
+        adapter = str(self.own.adapter) if self.own.adapter else None
+        return self.own if (path, spec.adapter) == (self.own.model, adapter) else None
 
     def _path(self, spec: ModelSpec) -> Path | None:
         """Where the model's file is or will be; None for the engine's own model, whatever that is."""
@@ -94,7 +102,7 @@ class Engines:
             raise ModelFailure(FailureKind.UNREACHABLE, str(error)) from None
         except OSError:
             raise ModelFailure(FailureKind.UNREACHABLE, f"{label} cannot be loaded. {_missing(spec, path)}") from None
-        return Engine(path, plan=plan, label=label)
+        return Engine(path, adapter=Path(spec.adapter) if spec.adapter else None, plan=plan, label=label)
 
 
 def _missing(spec: ModelSpec, path: Path) -> str:

@@ -16,12 +16,14 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from heard.chat_app.models.adapter_files import check_adapter
 from heard.chat_app.models.engine_loading import NATIVE_ERRORS, load_server
 from heard.chat_app.models.engine_plan import EnginePlan
 from heard.chat_app.models.gguf_header import GgufError, GgufHeader, read_header
 from heard.chat_app.models.opening_copies import copy_opening
 from heard.chat_app.models.records import Delta, FailureKind, ModelFailure
 from heard.chat_app.models.waiting_queue import Ticket, WaitingQueue
+from heard.chat_app.models.weights_folder import WeightsError
 
 log = logging.getLogger(__name__)
 
@@ -114,14 +116,15 @@ class Engine:
         self,
         model: Path,
         *,
+        adapter: Path | None = None,
         plan: EnginePlan = DEFAULT_PLAN,
         slots: int | None = None,
         context_tokens: int | None = None,
         label: str = "the embedded model",
     ) -> None:
-        """`model` is the GGUF file; `slots` and `context_tokens` take the place of the plan's; `label` names the model
-        in sentences."""
-        self.model = model
+        """`model` is the GGUF file and `adapter` weights that are added to its own; `slots` and `context_tokens` take
+        the place of the plan's; `label` names the model in sentences."""
+        self.model, self.adapter = model, adapter
         self.plan = replace(plan, slots=slots or plan.slots, context_tokens=context_tokens or plan.context_tokens)
         self.context_tokens = self.plan.context_tokens
         self.label = label
@@ -353,4 +356,11 @@ class Engine:
                 FailureKind.UNREACHABLE,
                 f"{self.label} cannot be loaded: {reason} `heard models fetch` fetches those of heard.",
             ) from None
-        return load_server(self.model, header, self.plan, label=self.label, api_key=self.api_key, folder=folder)
+        if self.adapter is not None:
+            try:
+                check_adapter(self.adapter)
+            except WeightsError as error:
+                raise ModelFailure(FailureKind.UNREACHABLE, f"{self.label} cannot be loaded. {error}") from None
+        return load_server(
+            self.model, self.adapter, header, self.plan, label=self.label, api_key=self.api_key, folder=folder
+        )

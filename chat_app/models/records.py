@@ -33,6 +33,9 @@ class ModelSpec:
     """Of an embedded model that is not in the catalogue: the path of a GGUF file, or with `repo` its name there."""
     repo: str | None = None
     """"owner/name" or "owner/name@revision" of the Hugging Face Hub."""
+    adapter: str | None = None
+    """Of an embedded model: the path of the weights that are added to its own. Such a model has learnt how to answer,
+    so a persona's examples are not put before its messages."""
     tiny: bool = False
     """Whether it is known to be too small to follow a conversation, which people should be told."""
     fallback: str | None = None

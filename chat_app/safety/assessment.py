@@ -55,11 +55,13 @@ class Assessor:
             return by_rules
         if not by_rules.crisis and (_repeats(text) or _is_foreign(text)):
             return by_rules
-        odds, least = head.log_odds(text, before[-LOOKED_BACK:]), head.file.thresholds
+        (odds, together), least = head.log_odds(text, before[-LOOKED_BACK:]), head.file.thresholds
         over = odds["recovery"] >= least["recovery"] and odds["crisis"] < min(odds["recovery"], least["check_in"])
         if over and not minor:
             return SafetyVerdict(Level.RECOVERY, language="en", reader="head")
         by_head = _by_head(odds, least, alert=alert)
+        if before and not by_head.crisis:
+            by_head = _together(together, least, by_head)
         # A child may say more than their age: what the head finds beside it is the graver one.
         if by_rules.crisis and not (minor and by_head.crisis):
             return by_rules
@@ -97,6 +99,15 @@ def _by_head(odds: Mapping[str, float], least: Mapping[str, float], *, alert: bo
     if max(odds["crisis"], odds["check_in"]) >= least["check_in"]:
         return SafetyVerdict(Level.CHECK_IN, "passive", "en", reader="head")
     return SafetyVerdict()
+
+
+def _together(odds: Mapping[str, float], least: Mapping[str, float], alone: SafetyVerdict) -> SafetyVerdict:
+    """What a message says with those before it, if that is graver than what it says alone."""
+    if odds["crisis"] >= least["crisis_before"]:
+        return SafetyVerdict(Level.CRISIS, "ideation", "en", Danger.SUICIDE, "head")
+    if max(odds["crisis"], odds["check_in"]) >= least["check_in_before"]:
+        return SafetyVerdict(Level.CHECK_IN, "passive", "en", reader="head")
+    return alone
 
 
 _in_use = Assessor(None)

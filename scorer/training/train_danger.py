@@ -32,11 +32,13 @@ EPOCHS, BATCH, RATE, DECAY = 12, 128, 2e-3, 0.01
 """Passes over the lines, lines a step, and AdamW's learning rate and weight decay; chosen by hand on folds, in a few
 tries."""
 INPUT_DROPOUT, HIDDEN_DROPOUT = 0.2, 0.4
-FALSE_ALARMS = {"crisis": 0.03, "crisis_alert": 0.06, "check_in": 0.08, "recovery": 0.01, "danger": 0.003}
+FALSE_ALARMS = {"crisis": 0.05, "crisis_alert": 0.08, "check_in": 0.08, "recovery": 0.002, "danger": 0.003}
 """By what is decided: the most of the hard harmless lines, held out, that its threshold lets through; many share all
 but a word with a crisis. A hand-off too many costs a moment and one too few may cost a life, so more is let through
 once a conversation has had one ("crisis_alert")."""
-OF_ORDINARY = {"crisis": 0.002, "crisis_alert": 0.005, "check_in": 0.01, "recovery": 0.002, "danger": 0.0005}
+FALSE_ALARMS_TOGETHER = {"crisis": 0.02, "check_in": 0.05}
+"""The same of messages that are read with what was said before them, a second chance for each to be taken for more."""
+OF_ORDINARY = {"crisis": 0.003, "crisis_alert": 0.006, "check_in": 0.01, "recovery": 0.0005, "danger": 0.0005}
 """The same of ordinary messages, which are nearly all that a chat gets."""
 
 TAKEN_BACK = 0.005
@@ -57,6 +59,8 @@ class Sample:
     folds: Numbers
     lines: int
     """How many rows are the lines as they stand."""
+    told: Flags
+    """Whether something was said before the line."""
 
 
 def train_danger(
@@ -76,21 +80,24 @@ def train_danger(
     layers = default_layers(encoder_folder)
     encoder = Encoder.load(encoder_folder, layers)
     sample = sample_of(encoder, [*lines, *ordinary], on_progress)
-    held_out = held_out_odds(sample, on_progress)
+    alone, together = held_out_odds(sample, on_progress)
     by_rules = np.array([found_by_rules(line.text) for line in lines], dtype=np.bool_)
     harmless = np.array([line.label == "none" for line in lines], dtype=np.bool_)
     grave = np.array([line.label in ("crisis", "check_in") for line in lines], dtype=np.bool_)
-    odds = held_out[: len(lines)]
-    least = thresholds(odds[harmless & ~by_rules], held_out[len(lines) :], odds[grave])
+    own, told = slice(len(lines)), sample.told[: sample.lines]
+    hard = np.concatenate([harmless & ~by_rules, np.zeros(len(ordinary), dtype=np.bool_)])
+    easy = np.arange(sample.lines) >= len(lines)
+    least = thresholds(alone[hard], alone[easy], alone[own][grave])
+    least |= after_others(together[hard & told], together[easy & told], least)
     networks = fit(sample, np.ones(len(sample.labels), dtype=np.bool_))
     _write(out, networks, encoder, layers, title, least)
-    met = by_rules | (odds[:, CRISIS] >= least["crisis"])
+    met = by_rules | handed_off(alone[own], together[own], told[own], least)
     return "\n\n".join(
         [
             "## On five folds",
-            markdown(_by_label(lines, odds, least, by_rules)),
+            markdown(_by_label(lines, met, asked(alone[own], together[own], told[own], least), by_rules)),
             "## Left out whole: crises that are handed off",
-            markdown(_left_out(sample, lines, met, by_rules, least["crisis"], on_progress)),
+            markdown(_left_out(sample, lines, met, by_rules, least, on_progress)),
         ]
     )
 
@@ -120,25 +127,41 @@ def _write(
         file.write("\n[thresholds]\n" + "".join(table))
 
 
-def _by_label(lines: Sequence[DangerLine], odds: Floats, least: dict[str, float], by_rules: Flags) -> list[Line]:
-    """Shares of each label's lines that rules, head, and both hand off as a crisis; for a danger, as that danger."""
+def handed_off(alone: Floats, together: Floats, told: Flags, least: dict[str, float]) -> Flags:
+    """Which messages the head hands off, for whatever danger; `told` says which have others before them."""
+    columns = [CRISIS, *range(FIRST_DANGER + 1, len(LABELS))]
+    found = (alone[:, columns] >= np.array([least[LABELS[at]] for at in columns])).any(axis=1)
+    result: Flags = found | (told & (together[:, CRISIS] >= least["crisis_before"]))
+    return result
+
+
+def asked(alone: Floats, together: Floats, told: Flags, least: dict[str, float]) -> Flags:
+    """Which messages the head would ask about, or hand off for suicide."""
+    result: Flags = (worry(alone) >= least["check_in"]) | (told & (worry(together) >= least["check_in_before"]))
+    return result
+
+
+def _by_label(lines: Sequence[DangerLine], met: Flags, questions: Flags, by_rules: Flags) -> list[Line]:
+    """Shares of each label's lines that the rules hand off, that both do, and that are met at all."""
     rows = []
-    for at, label in enumerate(LABELS):
+    for label in LABELS:
         of = np.array([line.label == label for line in lines], dtype=np.bool_)
-        head = odds[:, at] >= least[label] if at > CRISIS else odds[:, CRISIS] >= least["crisis"]
-        asked = worry(odds) >= least["check_in"]
         cells = {
             "rules": _share(by_rules[of]),
-            "head": _share(head[of]),
-            "both": _share((head | by_rules)[of]),
-            "both, or asked": _share((head | by_rules | asked)[of]),
+            "both": _share(met[of]),
+            "both, or asked": _share((met | questions)[of]),
         }
         rows.append(Line(f"{label}, {int(of.sum())} lines", cells))
     return rows
 
 
 def _left_out(
-    sample: Sample, lines: Sequence[DangerLine], met: Flags, by_rules: Flags, least: float, on_progress: OnProgress
+    sample: Sample,
+    lines: Sequence[DangerLine],
+    met: Flags,
+    by_rules: Flags,
+    least: dict[str, float],
+    on_progress: OnProgress,
 ) -> list[Line]:
     """Recall on the crises of a writer, register or kind by networks that were trained without all of its lines."""
     crises = np.array([line.label == "crisis" for line in lines], dtype=np.bool_)
@@ -159,7 +182,7 @@ def _left_out(
         own[: len(lines)] = mask
         own[sample.lines : sample.lines + len(lines)] = mask
         chosen = np.flatnonzero(mask & crises)
-        found = odds_of(fit(sample, ~own, networks=1), sample.features[chosen])[:, CRISIS] >= least
+        found = handed_off(*both_odds(fit(sample, ~own, networks=1), sample, chosen), sample.told[chosen], least)
         both = found | by_rules[chosen]
         shares.setdefault(name, []).append(float(both.mean()))
         rows.append(Line(f"{name} {value}", {"both": _share(both), "seen in training": _share(met[chosen])}))
@@ -182,19 +205,30 @@ def thresholds(harmless: Floats, ordinary: Floats, grave: Floats) -> dict[str, f
     return {**found, "recovery": max(found["recovery"], taken_back)}
 
 
+def after_others(harmless: Floats, ordinary: Floats, alone: dict[str, float]) -> dict[str, float]:
+    """The same of messages that are read together with those before them, and never lower than `alone`, those of the
+    messages by themselves. For other dangers each is read by itself."""
+    of_hard, of_ordinary = _quantiles(harmless, FALSE_ALARMS_TOGETHER), _quantiles(ordinary, OF_ORDINARY)
+    return {
+        f"{name}_before": max(found[name] for found in (alone, of_hard, of_ordinary) if found)
+        for name in FALSE_ALARMS_TOGETHER
+    }
+
+
 def _quantiles(odds: Floats, shares: dict[str, float]) -> dict[str, float]:
     """By what is decided: the log-odds that so large a share of these lines reaches; nothing of no lines."""
     if not len(odds):
         return {}
     columns = {
-        "crisis": (odds[:, CRISIS], shares["crisis"]),
-        "crisis_alert": (odds[:, CRISIS], shares["crisis_alert"]),
-        "check_in": (worry(odds), shares["check_in"]),
-        "recovery": (odds[:, LABELS.index("recovery")], shares["recovery"]),
+        "crisis": odds[:, CRISIS],
+        "crisis_alert": odds[:, CRISIS],
+        "check_in": worry(odds),
+        "recovery": odds[:, LABELS.index("recovery")],
     }
-    for at in range(FIRST_DANGER + 1, len(LABELS)):
-        columns[LABELS[at]] = (odds[:, at], shares["danger"])
-    return {name: float(np.quantile(column, 1 - share)) for name, (column, share) in columns.items()}
+    found = {name: (column, shares[name]) for name, column in columns.items() if name in shares}
+    if "danger" in shares:
+        found |= {LABELS[at]: (odds[:, at], shares["danger"]) for at in range(FIRST_DANGER + 1, len(LABELS))}
+    return {name: float(np.quantile(column, 1 - share)) for name, (column, share) in found.items()}
 
 
 def worry(odds: Floats) -> Floats:
@@ -218,7 +252,8 @@ def sample_of(encoder: Encoder, lines: Sequence[DangerLine], on_progress: OnProg
         on_progress("reading the lines", done, 2 * len(lines))
     labels = np.array([LABELS.index(line.label) for line in lines], dtype=np.int64)
     folds = np.array([_fold(line.group) for line in lines], dtype=np.int64)
-    return Sample(np.stack(rows), np.tile(labels, 2), np.tile(folds, 2), len(lines))
+    told = np.array([bool(line.before) for line in lines], dtype=np.bool_)
+    return Sample(np.stack(rows), np.tile(labels, 2), np.tile(folds, 2), len(lines), np.tile(told, 2))
 
 
 def without_marks(text: str) -> str:
@@ -230,14 +265,23 @@ def _fold(group: str) -> int:
     return int.from_bytes(hashlib.sha256(group.encode()).digest()[:4]) % FOLDS
 
 
-def held_out_odds(sample: Sample, on_progress: OnProgress) -> Floats:
-    """Log-odds of the lines as they stand, by networks that were trained on the other folds."""
-    found = np.zeros((sample.lines, len(LABELS)), dtype=np.float32)
+def held_out_odds(sample: Sample, on_progress: OnProgress) -> tuple[Floats, Floats]:
+    """Log-odds of the lines as they stand, by networks that were trained on the other folds: see `both_odds`."""
+    alone = np.zeros((sample.lines, len(LABELS)), dtype=np.float32)
+    together = alone.copy()
     for fold in range(FOLDS):
         rows = np.flatnonzero(sample.folds[: sample.lines] == fold)
-        found[rows] = odds_of(fit(sample, sample.folds != fold), sample.features[rows])
+        alone[rows], together[rows] = both_odds(fit(sample, sample.folds != fold), sample, rows)
         on_progress("measuring on five folds", fold + 1, FOLDS)
-    return found
+    return alone, together
+
+
+def both_odds(networks: dict[str, Floats], sample: Sample, rows: Numbers) -> tuple[Floats, Floats]:
+    """Log-odds of each message by itself, and together with what was said before it."""
+    together = sample.features[rows]
+    alone = together.copy()
+    alone[:, alone.shape[1] // 2 :] = 0
+    return odds_of(networks, alone), odds_of(networks, together)
 
 
 def odds_of(networks: dict[str, Floats], features: Floats) -> Floats:

@@ -54,9 +54,9 @@ def folder(tmp_path: Path) -> Path:
 @pytest.mark.parametrize("text", ["", " ", "\n\0", "😀", "a" * 100_000, "word " * 20_000, "\ud800", "low \udc00 again"])
 def test_any_text_is_read_also_as_what_was_said_before(head: DangerHead, text: str) -> None:
     for before in ((), (text,), (text, text)):
-        found = head.log_odds(text, before)
-        assert tuple(found) == LABELS
-        assert np.isfinite(list(found.values())).all()
+        for found in head.log_odds(text, before):
+            assert tuple(found) == LABELS
+            assert np.isfinite(list(found.values())).all()
 
 
 def test_a_lone_surrogate_is_read_as_the_mark_that_stands_for_it(head: DangerHead) -> None:
@@ -77,7 +77,7 @@ def test_a_message_is_as_grave_as_its_likeliest_stretch(head: DangerHead, weight
     rows = inputs(opened(weights, head.file), CALM * 2, [])
     assert len(rows) > 2
     each = [head.file.log_odds(row[None])[0] - (STRETCH_COST if place else 0) for place, row in enumerate(rows)]
-    assert list(head.log_odds(CALM * 2).values()) == pytest.approx(np.max(each, axis=0).tolist(), abs=1e-3)
+    assert list(head.log_odds(CALM * 2)[0].values()) == pytest.approx(np.max(each, axis=0).tolist(), abs=1e-3)
 
 
 @pytest.mark.parametrize("count", [0, 1, STRETCH, STRETCH * 3 // 2])
@@ -123,18 +123,19 @@ def test_a_row_for_the_whole_and_one_for_each_stretch(weights: Weights) -> None:
 def test_the_same_words_mean_more_after_a_grave_message(
     head: DangerHead, text: str, grave: list[str], harmless: list[str]
 ) -> None:
-    assert head.log_odds(text, grave)["crisis"] > head.log_odds(text, harmless)["crisis"]
+    assert head.log_odds(text, grave)[1]["crisis"] > head.log_odds(text, harmless)[1]["crisis"]
 
 
 def test_the_graver_of_two_messages_has_the_higher_log_odds(head: DangerHead) -> None:
     def crisis(text: str) -> float:
-        return head.log_odds(text)["crisis"]
+        return head.log_odds(text)[0]["crisis"]
 
     assert crisis("I want to end my life.") > crisis("I feel low today.") > crisis("We had pasta for lunch.")
-    proud = head.log_odds("I used to be suicidal and therapy helped")
+    proud, _ = head.log_odds("I used to be suicidal and therapy helped")
     assert proud["recovery"] > proud["crisis"]
     assert (
-        head.log_odds("my kid beat me at chess")["child_abuse"] < head.log_odds("my dad beat me again")["child_abuse"]
+        head.log_odds("my kid beat me at chess")[0]["child_abuse"]
+        < head.log_odds("my dad beat me again")[0]["child_abuse"]
     )
 
 
@@ -157,6 +158,9 @@ def test_a_damaged_head_is_refused(folder: Path) -> None:
         DangerHeadFile.load(folder)
     (folder / "danger.toml").write_text(text.split("[thresholds]")[0])
     with pytest.raises(ScorerError, match="thresholds"):
+        DangerHeadFile.load(folder)
+    (folder / "danger.toml").write_text(text.replace("crisis_before", "crisis_after"))  # as in a head of older days
+    with pytest.raises(ScorerError, match="thresholds must be check_in, check_in_before, child_abuse"):
         DangerHeadFile.load(folder)
     (folder / "danger.toml").write_text(text)
     (folder / "weights.safetensors").write_bytes(b"x")

@@ -63,8 +63,8 @@ def keep(model: EmbeddedModel, cache: Path) -> None:
 @pytest.mark.parametrize(
     ("memory", "names"),
     [
-        (16.0, ["qwen2.5-1.5b-instruct", "qwen2.5-coder-1.5b-instruct", "smollm2"]),
-        (3.0, ["qwen2.5-1.5b-instruct", "qwen2.5-coder-1.5b-instruct", "smollm2"]),
+        (16.0, ["qwen2.5-coder-1.5b-listener", "qwen2.5-1.5b-instruct", "qwen2.5-coder-1.5b-instruct", "smollm2"]),
+        (3.0, ["qwen2.5-coder-1.5b-listener", "qwen2.5-1.5b-instruct", "qwen2.5-coder-1.5b-instruct", "smollm2"]),
         (2.5, ["smollm2"]),
         (0.1, ["smollm2"]),
     ],

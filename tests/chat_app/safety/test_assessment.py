@@ -18,21 +18,24 @@ from heard.scorer.danger_lines import LABELS
 from heard.scorer.encoder import Encoder
 from heard.scorer.errors import ScorerError
 
-LEAST = dict.fromkeys((*DANGERS, "crisis", "check_in", "recovery"), 1.0) | {"crisis_alert": 0.5}
+LEAST = dict.fromkeys((*DANGERS, "crisis", "check_in", "recovery"), 1.0)
+LEAST |= {"crisis_alert": 0.5, "crisis_before": 2.0, "check_in_before": 1.5}
 CALM = dict.fromkeys(LABELS, -5.0)
 
 
 class Told:
     """A head that says what a test tells it, and keeps what it was asked."""
 
-    def __init__(self, **odds: float) -> None:
+    def __init__(self, together: Mapping[str, float] | None = None, **odds: float) -> None:
+        """`together` is what it says of a message with those before it; as of the message alone, if not told."""
         self.file = SimpleNamespace(thresholds=LEAST)
         self.odds: Mapping[str, float] = CALM | odds
+        self.together = self.odds if together is None else CALM | together
         self.asked: list[tuple[str, tuple[str, ...]]] = []
 
-    def log_odds(self, text: str, before: Sequence[str]) -> Mapping[str, float]:
+    def log_odds(self, text: str, before: Sequence[str]) -> tuple[Mapping[str, float], Mapping[str, float]]:
         self.asked.append((text, tuple(before)))
-        return self.odds
+        return self.odds, self.together
 
 
 def told(**odds: float) -> Assessor:
@@ -90,6 +93,27 @@ def test_the_head_sees_the_last_messages_and_no_more() -> None:
     head = Told()
     Assessor(cast(DangerHead, head)).assess("hello there", ["one", "two", "three"])
     assert head.asked == [("hello there", ("one", "two", "three")[-LOOKED_BACK:])]
+
+
+@pytest.mark.parametrize(
+    ("together", "level"),
+    [
+        ({"crisis": 2.0}, Level.CRISIS),
+        ({"crisis": 1.9}, Level.CHECK_IN),
+        ({"check_in": 1.5}, Level.CHECK_IN),
+        ({"check_in": 1.4}, Level.NONE),
+        ({"threat": 9.0}, Level.NONE),
+    ],
+)
+def test_with_what_was_said_before_more_is_asked_for(together: dict[str, float], level: Level) -> None:
+    both = Assessor(cast(DangerHead, Told(together)))
+    assert both.assess("some words in English", ["one"]).level is level
+    assert both.assess("some words in English").level is Level.NONE, "nothing was said before"
+
+
+def test_what_a_message_says_by_itself_is_never_less_for_what_was_said_before() -> None:
+    both = Assessor(cast(DangerHead, Told({}, crisis=1.0)))
+    assert both.assess("some words in English", ["one"]).crisis
 
 
 def test_without_a_head_the_rules_are_alone() -> None:

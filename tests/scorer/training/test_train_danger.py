@@ -6,11 +6,20 @@ import numpy as np
 import pytest
 
 from heard.chat_app.models.downloads import Weights
-from heard.scorer.danger_head import DangerHead, DangerHeadFile
-from heard.scorer.danger_lines import FIRST_DANGER, LABELS, DangerLine, read_lines
+from heard.scorer.danger_head import THRESHOLDS, DangerHead, DangerHeadFile
+from heard.scorer.danger_lines import LABELS, DangerLine, read_lines
 from heard.scorer.encoder import Encoder
 from heard.scorer.errors import ScorerError
-from heard.scorer.training.train_danger import FALSE_ALARMS, FOLDS, OF_ORDINARY, thresholds, train_danger, without_marks
+from heard.scorer.training.train_danger import (
+    FALSE_ALARMS,
+    FALSE_ALARMS_TOGETHER,
+    FOLDS,
+    OF_ORDINARY,
+    after_others,
+    thresholds,
+    train_danger,
+    without_marks,
+)
 
 EACH = 20
 CRISIS = LABELS.index("crisis")
@@ -36,9 +45,9 @@ def test_a_head_of_few_lines_knows_them(tmp_path: Path, weights: Weights) -> Non
     for row in (f"| crisis, {EACH} lines |", "| mean over writers |", "| register "):
         assert row in figures
     file = DangerHeadFile.load(tmp_path / "out")
-    assert set(file.thresholds) == {"crisis", "crisis_alert", "check_in", "recovery", *LABELS[FIRST_DANGER + 1 :]}
+    assert set(file.thresholds) == THRESHOLDS
     head = DangerHead(file, lambda: Encoder.load(weights.encoder, file.layers, sha256=file.encoder_sha256))
-    odds = [head.log_odds(line.text, line.before) for line in lines]
+    odds = [head.log_odds(line.text, line.before)[1] for line in lines]
     grave = [found["crisis"] for line, found in zip(lines, odds, strict=True) if line.label == "crisis"]
     calm = [found["crisis"] for line, found in zip(lines, odds, strict=True) if line.label == "none"]
     higher = np.mean(np.array(grave)[:, None] > np.array(calm))
@@ -73,6 +82,17 @@ def test_ordinary_messages_may_raise_a_threshold_and_never_lower_it() -> None:
     assert thresholds(harmless, harmless - 9, harmless[:100] - 50) == alone
     raised = thresholds(harmless, harmless + 9, harmless[:100] - 50)
     assert np.mean(harmless[:, CRISIS] + 9 >= raised["crisis"]) == pytest.approx(OF_ORDINARY["crisis"], abs=0.001)
+
+
+def test_with_what_was_said_before_no_threshold_is_lower() -> None:
+    odds = np.random.default_rng(0).normal(size=(10_000, len(LABELS))).astype(np.float32)
+    alone = {"crisis": 1.0, "check_in": 1.0}
+    assert after_others(odds[:0], odds[:0], alone) == {"crisis_before": 1.0, "check_in_before": 1.0}
+    assert after_others(odds - 9, odds[:0], alone) == {"crisis_before": 1.0, "check_in_before": 1.0}
+    raised = after_others(odds + 9, odds[:0], alone)
+    assert np.mean(odds[:, CRISIS] + 9 >= raised["crisis_before"]) == pytest.approx(
+        FALSE_ALARMS_TOGETHER["crisis"], abs=0.001
+    )
 
 
 def test_no_alarm_is_taken_back_more_often_than_is_named() -> None:
