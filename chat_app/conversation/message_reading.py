@@ -72,7 +72,9 @@ async def _ended(request: TurnRequest, services: Services, history: SafetyHistor
 def _judge(text: str, standing: Standing, rising: RisingReader) -> SafetyVerdict:
     """Return how a message is met in its conversation. Blocking."""
     before = standing.history.messages
-    verdict = assess(text, before, alert=standing.alert)
+    # What was handed off is not read again with every next message: after it the lower threshold holds.
+    earlier = () if standing.alert or standing.history.turns else before
+    verdict = assess(text, earlier, alert=standing.alert)
     if verdict.crisis:
         return verdict
     verdict = max(verdict, rising.read((*before, text)), key=lambda one: _GRAVITY.index(one.level))

@@ -57,10 +57,11 @@ class Assessor:
             return by_rules
         (odds, together), least = head.log_odds(text, before[-LOOKED_BACK:]), head.file.thresholds
         over = odds["recovery"] >= least["recovery"] and odds["crisis"] < min(odds["recovery"], least["check_in"])
-        if over and not minor:
+        # Only what the rules have seen a danger in: "I used to smoke" is past too, and nothing to acknowledge.
+        if over and by_rules.crisis and not minor:
             return SafetyVerdict(Level.RECOVERY, language="en", reader="head")
         by_head = _by_head(odds, least, alert=alert)
-        if before and not by_head.crisis:
+        if before:
             by_head = _together(together, least, by_head)
         # A child may say more than their age: what the head finds beside it is the graver one.
         if by_rules.crisis and not (minor and by_head.crisis):
@@ -102,10 +103,14 @@ def _by_head(odds: Mapping[str, float], least: Mapping[str, float], *, alert: bo
 
 
 def _together(odds: Mapping[str, float], least: Mapping[str, float], alone: SafetyVerdict) -> SafetyVerdict:
-    """What a message says with those before it, if that is graver than what it says alone."""
-    if odds["crisis"] >= least["crisis_before"]:
+    """What a message says with those before it, if that is graver than what it says alone. An alarm that they speak
+    against ("see you on the other side", at the gate) becomes a question, and is never dropped."""
+    if alone.crisis and alone.danger is not Danger.SUICIDE:
+        return alone
+    worry = max(odds["crisis"], odds["check_in"])
+    if odds["crisis"] >= least["crisis_before"] or (alone.crisis and worry >= 0):
         return SafetyVerdict(Level.CRISIS, "ideation", "en", Danger.SUICIDE, "head")
-    if max(odds["crisis"], odds["check_in"]) >= least["check_in_before"]:
+    if alone.crisis or worry >= least["check_in_before"]:
         return SafetyVerdict(Level.CHECK_IN, "passive", "en", reader="head")
     return alone
 

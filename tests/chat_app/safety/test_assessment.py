@@ -111,9 +111,16 @@ def test_with_what_was_said_before_more_is_asked_for(together: dict[str, float],
     assert both.assess("some words in English").level is Level.NONE, "nothing was said before"
 
 
-def test_what_a_message_says_by_itself_is_never_less_for_what_was_said_before() -> None:
-    both = Assessor(cast(DangerHead, Told({}, crisis=1.0)))
-    assert both.assess("some words in English", ["one"]).crisis
+def test_an_alarm_that_what_was_said_before_speaks_against_becomes_a_question_and_is_never_dropped() -> None:
+    for together, level in (
+        ({}, Level.CHECK_IN),
+        ({"crisis": -0.1}, Level.CHECK_IN),
+        ({"check_in": 0.0}, Level.CRISIS),
+    ):
+        both = Assessor(cast(DangerHead, Told(together, crisis=1.0)))
+        assert both.assess("some words in English", ["one"]).level is level
+        other = Assessor(cast(DangerHead, Told(together, threat=1.0)))
+        assert other.assess("some words in English", ["one"]).danger is Danger.THREAT
 
 
 def test_without_a_head_the_rules_are_alone() -> None:
@@ -132,9 +139,8 @@ def test_without_a_head_the_rules_are_alone() -> None:
         ({"check_in": 1.0}, False, Level.CHECK_IN),
         ({"check_in": 0.9}, False, Level.NONE),
         ({"check_in": 1.0, "crisis": 0.6}, True, Level.CRISIS),
-        ({"recovery": 1.0}, False, Level.RECOVERY),
+        ({"recovery": 1.0}, False, Level.NONE),
         ({"recovery": 1.0, "crisis": 1.5}, False, Level.CRISIS),
-        ({"recovery": 0.9}, False, Level.NONE),
     ],
 )
 def test_levels_follow_the_thresholds_and_an_alert_lowers_the_crisis_s(
