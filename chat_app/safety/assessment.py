@@ -26,6 +26,9 @@ _READ_FOR_LANGUAGE = 400
 """Characters that tell whether a message is English."""
 _FEW_WORDS = 4
 """Times that each word of a text comes, on average, from which it repeats itself."""
+_LEAST_TOGETHER = 8
+"""Words that a message and those before it must have together to say more than the message: of "Listen." and "Again,
+please." the head makes anything."""
 _LONG_AGO = re.compile(
     r"\b(?:used to|ago|years?|months|clean|sober|since|recover\w*|surviv\w*|therap\w*|no longer|any ?more|was)\b",
     re.IGNORECASE,
@@ -61,7 +64,7 @@ class Assessor:
         if over and by_rules.crisis and not minor:
             return SafetyVerdict(Level.RECOVERY, language="en", reader="head")
         by_head = _by_head(odds, least, alert=alert)
-        if before:
+        if before and len(f"{text} {' '.join(before)}".split()) >= _LEAST_TOGETHER:
             by_head = _together(together, least, by_head)
         # A child may say more than their age: what the head finds beside it is the graver one.
         if by_rules.crisis and not (minor and by_head.crisis):

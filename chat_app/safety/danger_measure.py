@@ -42,7 +42,35 @@ def report(verdicts: Verdicts, interval: Interval) -> str:
             ]
             if rows:
                 parts += [f"### {title}: handed off", markdown(rows)]
+    talks = [_talks(verdicts, interval, kind) for kind in sorted({line.kind for line in lines if _is_talk(line)})]
+    if talks:
+        parts += ["### Conversations, by their gravest message", markdown(talks)]
     return "\n\n".join(parts) + "\n"
+
+
+def _is_talk(line: DangerLine) -> bool:
+    """Whether a line is a message of a conversation, whose messages are one group."""
+    return line.kind.startswith("talk:")
+
+
+def _talks(verdicts: Verdicts, interval: Interval, kind: str) -> Line:
+    """Shares of a kind's conversations of which at least one message is met so."""
+    places: dict[str, list[int]] = {}
+    for at, line in enumerate(verdicts.lines):
+        if line.kind == kind:
+            places.setdefault(line.group, []).append(at)
+
+    def share(found: Sequence[SafetyVerdict], *levels: Level) -> str:
+        return interval([any(found[at].level in levels for at in own) for own in places.values()], list(places))
+
+    return Line(
+        kind.removeprefix("talk:"),
+        {
+            "rules alone": share(verdicts.rules, Level.CRISIS),
+            "rules and head": share(verdicts.both, Level.CRISIS),
+            "asked or handed off": share(verdicts.both, Level.CHECK_IN, Level.CRISIS),
+        },
+    )
 
 
 def _all(verdicts: Verdicts, interval: Interval) -> list[Line]:

@@ -107,7 +107,8 @@ def test_the_head_sees_the_last_messages_and_no_more() -> None:
 )
 def test_with_what_was_said_before_more_is_asked_for(together: dict[str, float], level: Level) -> None:
     both = Assessor(cast(DangerHead, Told(together)))
-    assert both.assess("some words in English", ["one"]).level is level
+    assert both.assess("some words in English", ["a few more words before"]).level is level
+    assert both.assess("some words in English", ["few words"]).level is Level.NONE, "too little to say more together"
     assert both.assess("some words in English").level is Level.NONE, "nothing was said before"
 
 
@@ -118,9 +119,9 @@ def test_an_alarm_that_what_was_said_before_speaks_against_becomes_a_question_an
         ({"check_in": 0.0}, Level.CRISIS),
     ):
         both = Assessor(cast(DangerHead, Told(together, crisis=1.0)))
-        assert both.assess("some words in English", ["one"]).level is level
+        assert both.assess("some words in English", ["a few more words before"]).level is level
         other = Assessor(cast(DangerHead, Told(together, threat=1.0)))
-        assert other.assess("some words in English", ["one"]).danger is Danger.THREAT
+        assert other.assess("some words in English", ["a few more words before"]).danger is Danger.THREAT
 
 
 def test_without_a_head_the_rules_are_alone() -> None:

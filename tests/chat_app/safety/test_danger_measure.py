@@ -55,6 +55,17 @@ def test_crises_and_harmless_lines_stand_by_kind_and_by_register() -> None:
     assert found["Harmless lines by register: handed off"]["teen"][1] == "1 of 2 in 1"
 
 
+def test_a_conversation_counts_once_by_its_gravest_message() -> None:
+    talks = [
+        DangerLine("a", "crisis", "talk:rising", "w1-1"),
+        DangerLine("b", "crisis", "talk:rising", "w1-1"),
+        DangerLine("c", "crisis", "talk:rising", "w1-2"),
+    ]
+    table = report(Verdicts(talks, [QUIET, QUIET, QUIET], [QUIET, HANDED_OFF, ASKED]), counted)
+    assert "| rising | 0 of 2 in 2 | 1 of 2 in 2 | 2 of 2 in 2 |" in table
+    assert "Conversations" not in report(Verdicts(LINES, RULES, BOTH), counted)
+
+
 def test_a_table_without_lines_is_left_out() -> None:
     some = Verdicts(LINES[:1], RULES[:1], BOTH[:1])
     assert "Harmless" not in report(some, counted)
