@@ -55,7 +55,7 @@ HOMES = {
     "fastapi": {"chat_app/integrations/card_files.py", "chat_app/web/"},
     "filelock": {"chat_app/comparing/journal_file.py", "chat_app/models/weights_folder.py"},
     "ftfy": {"scorer/text.py"},
-    "gguf": {"chat_app/voice/train_adapter.py"},
+    "gguf": {"chat_app/voice/adapter_weights.py"},
     "google": {"chat_app/models/providers/"},
     "httpx": {"chat_app/models/connections.py", "chat_app/models/providers/"},
     "httpx2": {
@@ -117,7 +117,12 @@ HOMES = {
     "tenacity": {"chat_app/models/client.py", "db/"},
     "threadpoolctl": {"chat_app/results/strengths.py", "scorer/"},
     "tokenizers": {"scorer/encoder.py"},
-    "torch": {"chat_app/models/hub_model.py", "chat_app/voice/train_adapter.py", "scorer/"},
+    "torch": {
+        "chat_app/models/hub_model.py",
+        "chat_app/voice/adapter_weights.py",
+        "chat_app/voice/train_adapter.py",
+        "scorer/",
+    },
     "transformers": {"chat_app/models/hub_model.py", "chat_app/voice/train_adapter.py"},
     "typer": {"chat_app/cli.py", "chat_app/commands/"},
     "uvicorn": {"chat_app/commands/chat.py"},

@@ -13,13 +13,13 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from gguf import GGUFWriter
 from peft import LoraConfig, get_peft_model, get_peft_model_state_dict, set_peft_model_state_dict
 from torch.nn.functional import cross_entropy
 from transformers import AutoModelForCausalLM, AutoTokenizer, GgufConfig
 
 from heard.chat_app.models.adapter_files import WEIGHTS
 from heard.chat_app.voice.adapter_talks import SEED, Encode, Sequenced
+from heard.chat_app.voice.adapter_weights import write_weights
 
 RANK, ALPHA = 8, 16
 UPPER = 0.36
@@ -113,20 +113,13 @@ class AdapterTrainer:
         return Learnt(before, self._loss_on(kept), sum(sum(one.replies) for one in kept))
 
     def write(self, folder: Path) -> Path:
-        """Write the weights as llama.cpp reads them; return the file."""
-        path = folder / WEIGHTS
-        writer = GGUFWriter(path, self._architecture)
-        writer.add_string("general.type", "adapter")
-        writer.add_string("adapter.type", "lora")
-        writer.add_float32("adapter.lora.alpha", float(ALPHA))
+        """Write the strongest part of the weights as llama.cpp reads them; return the file."""
+        halves: dict[str, dict[str, torch.Tensor]] = {}
         for name, value in sorted(self._weights().items()):
             layer, matrix, half = _parts(name)
-            place = f"blk.{layer}.{NAMES[matrix]}.weight.lora_{half}"
-            writer.add_tensor(place, value.to(torch.float16).numpy())
-        writer.write_header_to_file()
-        writer.write_kv_data_to_file()
-        writer.write_tensors_to_file()
-        writer.close()
+            halves.setdefault(f"blk.{layer}.{NAMES[matrix]}.weight", {})[half] = value
+        path = folder / WEIGHTS
+        write_weights(path, self._architecture, {k: (v["a"], v["b"] * (ALPHA / RANK)) for k, v in halves.items()})
         return path
 
     def _weights(self) -> dict[str, Any]:
