@@ -1,7 +1,7 @@
 """The weights of an adapter as llama.cpp reads them, cut down to what counts most.
 
-Each pair of low-rank matrices is replaced by the nearest one of lower rank (Eckart & Young 1936), and the bytes go to the
-parts that change the model most.
+Each pair of low-rank matrices is replaced by the nearest one of lower rank (Eckart & Young 1936), and the bytes go to
+the parts that change the model most.
 """
 
 from collections.abc import Mapping
