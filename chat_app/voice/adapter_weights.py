@@ -68,4 +68,4 @@ def _singular(inner: torch.Tensor, outer: torch.Tensor) -> tuple[torch.Tensor, t
 
 def _bytes(inner: torch.Tensor, outer: torch.Tensor) -> float:
     """What one more of rank takes."""
-    return _Q8 * inner.shape[1] + 2.0 * outer.shape[0]
+    return float(_Q8 * inner.shape[1] + 2.0 * outer.shape[0])
