@@ -23,6 +23,8 @@ from heard.validation import faults_of
 
 TALKS = Path(__file__).parent / "talks.jsonl"
 """Talks with the listener in plain words, which a small model can learn. No prompt shows them."""
+MARK = "<|im_start|>"
+"""Of ChatML, the only form of a talk that is packed."""
 SEQUENCE = 640
 """Tokens of one sequence."""
 SEED = 0

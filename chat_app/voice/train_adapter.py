@@ -18,7 +18,7 @@ from torch.nn.functional import cross_entropy
 from transformers import AutoModelForCausalLM, AutoTokenizer, GgufConfig
 
 from heard.chat_app.models.adapter_files import WEIGHTS
-from heard.chat_app.voice.adapter_talks import SEED, Encode, Sequenced
+from heard.chat_app.voice.adapter_talks import MARK, SEED, Encode, Sequenced, TalksError
 from heard.chat_app.voice.adapter_weights import write_weights
 
 RANK, ALPHA = 8, 16
@@ -62,13 +62,15 @@ class AdapterTrainer:
         torch.manual_seed(SEED)
         folder, name = str(model.parent), model.name
         self._tokenizer: Any = AutoTokenizer.from_pretrained(folder, gguf_file=name)
+        if self.encode(MARK) != [self._tokenizer.convert_tokens_to_ids(MARK)]:
+            raise TalksError(f"{name} does not mark turns with {MARK}, and no others can be learnt yet. Choose a Qwen.")
         base = AutoModelForCausalLM.from_pretrained(
             folder, gguf_file=name, dtype=torch.bfloat16, quantization_config=GgufConfig(dequantize=True)
         )
         layers = base.config.num_hidden_layers
         adapted = list(range(round(UPPER * layers), layers))
         config = LoraConfig(r=RANK, lora_alpha=ALPHA, target_modules=list(NAMES), layers_to_transform=adapted)
-        self._architecture = str(base.config.model_type)
+        self._config: Any = base.config
         self._model: Any = get_peft_model(base, config)
         self._base: Any = self._model.base_model.model
 
@@ -117,9 +119,13 @@ class AdapterTrainer:
         halves: dict[str, dict[str, torch.Tensor]] = {}
         for name, value in sorted(self._weights().items()):
             layer, matrix, half = _parts(name)
+            if half == "b" and self._config.model_type == "llama":
+                value = as_llama_cpp(value, matrix, self._config.num_attention_heads, self._config.num_key_value_heads)
             halves.setdefault(f"blk.{layer}.{NAMES[matrix]}.weight", {})[half] = value
         path = folder / WEIGHTS
-        write_weights(path, self._architecture, {k: (v["a"], v["b"] * (ALPHA / RANK)) for k, v in halves.items()})
+        write_weights(
+            path, str(self._config.model_type), {k: (v["a"], v["b"] * (ALPHA / RANK)) for k, v in halves.items()}
+        )
         return path
 
     def _weights(self) -> dict[str, Any]:
@@ -147,6 +153,15 @@ class AdapterTrainer:
         # Of the vocabulary's 150,000 logits only those are made that are learnt from.
         logits = self._base.lm_head(states[at - 1]).float()
         return cross_entropy(logits, tokens[0, at]), len(at)
+
+
+def as_llama_cpp(outer: torch.Tensor, matrix: str, heads: int, kv_heads: int) -> torch.Tensor:
+    """The rows of a Llama's query or key in llama.cpp's order, which has the two halves of each head interleaved
+    (convert_hf_to_gguf.py, `permute`); those of any other matrix as they are."""
+    number = {"self_attn.q_proj": heads, "self_attn.k_proj": kv_heads}.get(matrix)
+    if number is None:
+        return outer
+    return outer.reshape(number, 2, len(outer) // number // 2, -1).transpose(1, 2).reshape(outer.shape)
 
 
 def _rate(step: int, steps: int) -> float:

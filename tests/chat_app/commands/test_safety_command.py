@@ -48,14 +48,16 @@ def test_filter_answers_in_order() -> None:
 
 
 def test_each_level_and_danger_is_named_with_its_reader_and_the_old_keys_stand() -> None:
+    fainting = "i havent kept anything down since tuesday on purpose and i faint on the stairs"
     drank = "my toddler drank from the blue bottle under the sink and he is sleepy"
-    texts = ["he raped me last night", drank, "I used to be suicidal and therapy helped", ASKED_ABOUT]
+    texts = ["he raped me last night", fainting, drank, "I used to be suicidal and therapy helped", ASKED_ABOUT]
     code, out, _ = run("--jsonl", text="".join(json.dumps({"id": text, "text": text}) + "\n" for text in texts))
     found = [json.loads(line) for line in out.splitlines()]
     assert code == 0
     shown = [(one["crisis"], one["category"], one["level"], one["danger"], one["reader"]) for one in found]
     assert shown == [
         (True, "sexual_assault", "crisis", "sexual_assault", "rules"),
+        (True, "eating_disorder", "crisis", "eating_disorder", "rules"),
         (True, "poisoning", "crisis", "poisoning", "head"),
         (False, None, "recovery", None, "head"),
         (False, None, "check_in", None, "head"),
