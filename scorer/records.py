@@ -8,10 +8,9 @@ from typing import Any
 COMPONENTS = ("cognitive", "emotional", "behavioral")
 """The three components, in the order of every array, table and card (Sanchez et al. 2019)."""
 SCALES = (*COMPONENTS, "empathy")
-"""The four numbers of a score, in order."""
-
-SCALES = (*COMPONENTS, "empathy")
-"""The four numbers of a score, in order."""
+"""The four numbers of a score by the rubric, in order."""
+READINGS = (*SCALES, "perceived")
+"""All numbers of a score: the rubric's, and how empathic people would call the reply."""
 
 LOWEST, HIGHEST = 1.0, 3.0
 """The scale of each component and of Empathy: 1 lacking, 2 moderate, 3 strong."""
@@ -34,6 +33,10 @@ class ScoreStatus(StrEnum):
     NOT_ENGLISH = "not_english"
     UNREADABLE = "unreadable"
     TOO_LONG = "too_long"
+    OTHER_LANGUAGE = "other_language"
+    """The reply is in another language than the message."""
+    INCOHERENT = "incoherent"
+    """Debris, loops, or sentences that do not hang together."""
     CRISIS = "crisis"
     """Never given by the scorer itself: whoever looks for a crisis first gives it, and then the scorer sees no text."""
 
@@ -49,6 +52,8 @@ NOTES = {
     "parrot": "It mostly repeats the message's own words.",
     "off_topic": "It seems to answer another message than this one.",
     "misread": "It seems to take good news for bad, or bad news for good.",
+    "refusal": "It seems to decline, or to recite what it cannot do.",
+    "insult": "It seems to insult or belittle the person.",
 }
 """What a score may note, with a sentence for people."""
 
@@ -88,10 +93,12 @@ class EmpathyScore:
     """Of the head's weights file, 64 hex digits."""
     encoder_sha256: str
     """Of the encoder's weights file, 64 hex digits."""
+    perceived: float | None = None
+    """How empathic people would call the reply, 1..3; None when not scored, or by a head that was not taught it."""
     notes: tuple[str, ...] = ()
     """What is wrong with the reply as an answer to this message, of NOTES; empty when nothing was noticed."""
     intervals: Mapping[str, tuple[float, float]] = field(default_factory=dict)
-    """Lowest and highest plausible value, 1..3, of each component and of "empathy"; empty when not scored."""
+    """Lowest and highest plausible value, 1..3, of each of READINGS that there is; empty when not scored."""
     evidence: Mapping[str, tuple[Span, ...]] = field(default_factory=dict)
     """Pieces of the reply that carried each component, the strongest first; empty unless `Scorer.explain` was asked."""
 

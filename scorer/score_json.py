@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, SkipValidation
 
-from heard.scorer.records import HIGHEST, LOWEST, NOTES, SCALES, EmpathyScore, Level, ScoreStatus, level_of
+from heard.scorer.records import HIGHEST, LOWEST, NOTES, READINGS, EmpathyScore, Level, ScoreStatus, level_of
 
 HELP = "/help"
 """heard's page with numbers to call in a crisis."""
@@ -34,6 +34,9 @@ class Scored(_Json):
     emotional: Rating
     behavioral: Rating
     empathy: Rating = Field(description="The mean of the three.")
+    perceived: Rating | None = Field(
+        description="How empathic people would call the reply; null with a head that was not taught it."
+    )
     intervals: dict[str, tuple[Rating, Rating]] = Field(
         description="Lowest and highest plausible value of each number; empty with a head that was not measured."
     )
@@ -53,6 +56,8 @@ class Unscored(_Json):
         ScoreStatus.NOT_ENGLISH,
         ScoreStatus.UNREADABLE,
         ScoreStatus.TOO_LONG,
+        ScoreStatus.OTHER_LANGUAGE,
+        ScoreStatus.INCOHERENT,
     ]
     reason: str = Field(description="Why there is no score, as a plain sentence.")
 
@@ -74,7 +79,7 @@ def score_json(score: EmpathyScore, identity: Identity = None) -> Scored | Unsco
         return Crisis.model_validate({"id": identity, "status": score.status, "reason": score.reason, "help": HELP})
     if score.empathy is None:
         return Unscored.model_validate({"id": identity, "status": score.status, "reason": score.reason})
-    values = {name: getattr(score, name) for name in SCALES}
+    values = {name: getattr(score, name) for name in READINGS}
     return Scored.model_validate(
         {
             "id": identity,
@@ -82,7 +87,7 @@ def score_json(score: EmpathyScore, identity: Identity = None) -> Scored | Unsco
             **values,
             "intervals": dict(score.intervals),
             "notes": list(score.notes),
-            "levels": {name: level_of(value) for name, value in values.items()},
+            "levels": {name: level_of(value) for name, value in values.items() if value is not None},
             "head_name": score.head_name,
             "head_sha256": score.head_sha256,
             "encoder_sha256": score.encoder_sha256,

@@ -27,6 +27,8 @@ REASONS = {
     ScoreStatus.NOT_ENGLISH: "Only English can be scored, and this text does not read as English.",
     ScoreStatus.UNREADABLE: "This text has no readable sentence to score (digits, signs, code or chance letters).",
     ScoreStatus.TOO_LONG: "This text is too long to be scored as one reply; score a part of it.",
+    ScoreStatus.OTHER_LANGUAGE: "Not scored: the reply is in another language than the message.",
+    ScoreStatus.INCOHERENT: "Not scored: this text does not hang together (debris, loops, or words without sense).",
 }
 
 # Emoji blocks, arrows and signs that are drawn as emoji, regional letters (flags), and keycaps.
