@@ -3,7 +3,9 @@
 import json
 import os
 import sys
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, BinaryIO, TextIO
 
 Identity = str | int | float | None
@@ -11,6 +13,8 @@ Identity = str | int | float | None
 MOST_LISTED = 20
 """Most faulty lines whose numbers are listed."""
 
+WINDOW = 64
+"""Most lines that are read ahead of the answer that is written next."""
 LONGEST_LINE = 4_000_000
 """Most bytes of a line, so that memory is constant whatever the input."""
 
@@ -45,28 +49,43 @@ def answer_lines(
     out: TextIO,
     answer: Callable[[dict[str, Any]], dict[str, Any]],
     fault: Callable[[LineError], dict[str, Any]],
+    workers: int = 1,
 ) -> list[int]:
     """Write `answer` of every object in `source`, or `fault` if a line has none or `answer` raises LineError.
 
-    Empty lines are skipped. Returns the numbers of the faulty lines, or none as soon as the reader of `out` is gone.
+    `workers` threads answer, at most WINDOW lines ahead of the one that is written next; the order is that of the
+    lines. Empty lines are skipped. Returns the numbers of the faulty lines, or none as soon as the reader of `out` is
+    gone.
     """
-    faults: list[int] = []
+    faults = list[int]()
+    writes = deque[Future[None]]()
+
+    def answered(number: int, row: dict[str, Any] | LineError) -> dict[str, Any]:
+        try:
+            if isinstance(row, LineError):
+                raise row
+            return answer(row)
+        except LineError as error:
+            faults.append(number)
+            return fault(error)
+
+    def write(ready: Future[dict[str, Any]]) -> None:
+        out.write(json.dumps(ready.result()) + "\n")
+        out.flush()
+
     try:
-        for number, row in read_lines(source):
-            try:
-                if isinstance(row, LineError):
-                    raise row
-                answered = answer(row)
-            except LineError as error:
-                faults.append(number)
-                answered = fault(error)
-            out.write(json.dumps(answered) + "\n")
-            out.flush()
+        with ThreadPoolExecutor(workers) as pool, ThreadPoolExecutor(1) as writer:  # one writer keeps the order
+            for number, row in read_lines(source):
+                while len(writes) >= WINDOW or (writes and writes[0].done()):
+                    writes.popleft().result()
+                writes.append(writer.submit(write, pool.submit(answered, number, row)))
+            for written in writes:
+                written.result()
     except BrokenPipeError:
         # The reader has gone (`| head`): point standard output away, so that the flush at exit stays quiet.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return []
-    return faults
+    return sorted(faults)
 
 
 def listed(numbers: Sequence[int]) -> str:

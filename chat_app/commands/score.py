@@ -1,5 +1,6 @@
 """`heard score`, `heard train` and `heard evaluate`: the scorer on the command line."""
 
+import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -223,7 +224,8 @@ def render(result: "EmpathyScore") -> str:
 
 def filter_lines(scorer: "Scorer", source: BinaryIO, out: TextIO) -> int:
     """Write the score of each line of `source` to `out`, in order. Returns the exit status: 2 if a line was faulty."""
-    faults = answer_lines(source, out, lambda row: _score_line(row, scorer), _error_line)
+    workers = os.cpu_count() or 1  # the encoder leaves Python's lock to the others while it reads
+    faults = answer_lines(source, out, lambda row: _score_line(row, scorer), _error_line, workers)
     if faults:
         typer.echo(
             f'{len(faults)} line(s) could not be read ({listed(faults)}); each has the status "error" in the output.',
