@@ -13,7 +13,7 @@ from heard.chat_app.models.records import Delta, ModelSpec, StreamItem, Usage
 from heard.chat_app.safety.reply_guard import Caught
 from heard.db.records import DraftRecord, DraftStatus, ReplyRecord, ScoreRecord, StepRecord
 from heard.prompts.records import Prompt, PromptMessage
-from heard.scorer.records import SCALES, EmpathyScore
+from heard.scorer.records import READINGS, EmpathyScore
 
 FIXED_TEXT = "fixed text"
 """The model's name of a draft that no model wrote."""
@@ -235,7 +235,7 @@ def score_record(score: EmpathyScore) -> ScoreRecord:
     return ScoreRecord(
         status=score.status.value,
         reason=score.reason,
-        **{name: getattr(score, name) for name in SCALES},
+        **{name: getattr(score, name) for name in READINGS},
         head_name=score.head_name,
         head_sha256=score.head_sha256,
         encoder_sha256=score.encoder_sha256,
