@@ -109,6 +109,8 @@ class ScoreRecord:
     encoder_sha256: str
     details: dict[str, Any] | None = None
     """The rest of the score as JSON values, `notes`, `intervals` and `evidence`; None in older rows."""
+    perceived: float | None = None
+    """How empathic people would call the reply, 1..3; None with a head that was not taught it, and in older rows."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -95,6 +95,9 @@ class AnswerRow(Base):
     score_emotional: Mapped[float | None]
     score_behavioral: Mapped[float | None]
     score_empathy: Mapped[float | None]
+    score_perceived: Mapped[float | None] = mapped_column(
+        CheckConstraint("score_perceived BETWEEN 1 AND 3", name="score_perceived")
+    )
     score_head_name: Mapped[str | None]
     score_head_sha256: Mapped[str | None]
     score_encoder_sha256: Mapped[str | None]

@@ -168,7 +168,10 @@ def _score_rules() -> tuple[CheckConstraint, ...]:
 
 
 class ScoreColumns:
-    """A score: four numbers on 1..3 exactly when `status` is "scored", and otherwise none."""
+    """A score: four numbers on 1..3 exactly when `status` is "scored", and otherwise none.
+
+    `perceived` may be missing then too: not every head was taught it.
+    """
 
     status: Mapped[str]
     reason: Mapped[str | None]
@@ -176,6 +179,7 @@ class ScoreColumns:
     emotional: Mapped[float | None]
     behavioral: Mapped[float | None]
     empathy: Mapped[float | None]
+    perceived: Mapped[float | None] = mapped_column(CheckConstraint("perceived BETWEEN 1 AND 3", name="perceived"))
     head_name: Mapped[str]
     head_sha256: Mapped[str]
     encoder_sha256: Mapped[str]

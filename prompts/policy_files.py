@@ -20,11 +20,11 @@ EMOTION_WORDS = Path(__file__).parent / "emotion_words.yaml"
 OFF = "never"
 """The policy in force while the switch is off."""
 
-_BY_SCORE = {"below", "most_drafts", "least_gain", "stop_when_formulaic"}
+_BY_SCORE = {"watches", "below", "most_drafts", "least_gain", "stop_when_formulaic"}
 _FIELDS = {
     PolicyKind.NEVER: set[str](),
     PolicyKind.BELOW: {*_BY_SCORE, "guidance"},
-    PolicyKind.BEST: {"most_drafts"},
+    PolicyKind.BEST: {"most_drafts", "watches"},
     PolicyKind.CRITIQUE: {*_BY_SCORE, "critique", "rewrite"},
 }
 """What each kind has beside the fields of all."""

@@ -12,6 +12,8 @@ from heard.prompts.fields import Empathy, Gain, ImpliedName, NonEmpty, Order, St
 from heard.prompts.variables import variables_in
 
 Role = Literal["system", "user", "assistant"]
+Watched = Literal["empathy", "cognitive", "emotional", "behavioral", "perceived"]
+"""A number of a score: the mean of the three components, one of them, or how empathic people would call the reply."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,11 +116,11 @@ class PolicyKind(StrEnum):
 
     NEVER = "never"
     BELOW = "below threshold"
-    """While its Empathy is low, told of the weakest component or of all that are low."""
+    """While its score is low, told of the weakest component or of all that are low."""
     BEST = "best of n"
     """Always, from the same prompt; best-of-n sampling by a score (Stiennon et al. 2020)."""
     CRITIQUE = "critique"
-    """While its Empathy is low, told what a hidden critique by facet says of it (Madaan et al. 2023)."""
+    """While its score is low, told what a hidden critique by facet says of it (Madaan et al. 2023)."""
 
 
 @with_config(extra="forbid")
@@ -126,7 +128,7 @@ class PolicyKind(StrEnum):
 class Policy:
     """When a draft is written again, and what the rewrite is told. One YAML file in `prompts/policies/`.
 
-    Whatever the kind, the best draft by Empathy is kept.
+    Whatever the kind, the best draft by the number that the policy watches is kept.
     """
 
     id: ImpliedName = ""
@@ -139,12 +141,16 @@ class Policy:
     """The first draft and its rewrites, 2..9; the data keeps no more of a reply. Of the kind NEVER it is 1."""
     where_room: StrictBool = False
     """Whether a further draft is written only while nobody waits for the embedded engine."""
+    watches: Watched = "empathy"
+    """The number that is held against `below` and `least_gain`, and by which the best draft is kept. Where a score has
+    no such number, nothing is written again."""
     below: Empathy | None = None
-    """Empathy on 1..3 under which a draft is written again; None where the score does not decide."""
+    """The number on 1..3 under which a draft is written again; None where the score does not decide."""
     guidance: Literal["weakest", "facets"] = "weakest"
-    """Whether a rewrite is told of the lowest component, or of every one that is below `below`, the lowest first."""
+    """Whether a rewrite is told of the lowest component (of the watched one, if it is a component), or of every one
+    that is below `below`, the lowest first."""
     least_gain: Gain | None = None
-    """It ends when a rewrite gained less Empathy than this, 0..2, over the best draft before it; None: not for that."""
+    """It ends when a rewrite gained less than this, 0..2, over the best draft before it; None: not for that."""
     stop_when_formulaic: StrictBool = False
     """It ends when a rewrite is formulaic (`chat_app/conversation/formulaic.py`)."""
     critique: NonEmpty = ""

@@ -2,8 +2,9 @@
 
 import sys
 import textwrap
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from statistics import fmean, stdev
 from typing import TYPE_CHECKING, Annotated, BinaryIO
 
 import typer
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
 app = typer.Typer()
 
+PERCEIVED = "perceived"
 STDIN = "standard input"
 WIDTH = 100
 """Columns at which a perturbed text is wrapped."""
@@ -66,7 +68,7 @@ def perturb(
         from heard.scorer.evaluation.sensitivity import changes
 
         original, found = changes(open_scorer(head, encoder), seeker, text, kinds, seed)
-        typer.echo(render(original, text, found))
+        typer.echo(render(original, text, with_perceived(original, found)))
         return
     if sys.stdin.isatty():
         name = "csv" if csv else "jsonl"
@@ -108,22 +110,54 @@ def from_csv(source: BinaryIO) -> Replies:
     return Replies(pairs, [str(fault) for fault in sheet.faults])
 
 
-def render(original: "EmpathyScore", text: str, found: "list[Change]") -> str:
+def with_perceived(original: "EmpathyScore", found: Sequence["Change"]) -> list["Change"]:
+    """Return the changes of one reply with that of how empathic people would call it, where both scores say so."""
+    return [
+        change
+        if original.perceived is None or change.score.perceived is None
+        else replace(change, by={**change.by, PERCEIVED: change.score.perceived - original.perceived})
+        for change in found
+    ]
+
+
+def summaries_of(found: Sequence["Change"]) -> list["Summary"]:
+    """Return one summary for each kind, also of how empathic people would call a reply where the changes have it."""
+    from heard.scorer.evaluation.sensitivity import summarise
+
+    summaries = []
+    for one in summarise(found):
+        moves = [
+            change.by[PERCEIVED]
+            for change in found
+            if change.kind == one.kind and not change.same and PERCEIVED in change.by
+        ]
+        if moves:
+            spread = stdev(moves) if len(moves) > 1 else 0.0
+            one = replace(one, mean={**one.mean, PERCEIVED: fmean(moves)}, spread={**one.spread, PERCEIVED: spread})
+        summaries.append(one)
+    return summaries
+
+
+def render(original: "EmpathyScore", text: str, found: list["Change"]) -> str:
     """Return the table of one reply: for each kind the scores with their change, and the perturbed text below."""
-    from heard.scorer.records import SCALES
+    from heard.scorer.records import READINGS
 
     if original.empathy is None:
         return f"Not scored, so there is no change to show. {original.reason}"
+    names = [name for name in READINGS if getattr(original, name) is not None]
     wide = max(len("original"), *(len(change.kind) for change in found))
-    lines = [" " * wide + "".join(f"  {name.capitalize():<12}" for name in SCALES).rstrip()]
-    cells = [f"{getattr(original, name):.2f}" for name in SCALES]
+    lines = [" " * wide + "".join(f"  {name.capitalize():<12}" for name in names).rstrip()]
+    cells = [f"{getattr(original, name):.2f}" for name in names]
     lines += ["original".ljust(wide) + "".join(f"  {cell:<12}" for cell in cells).rstrip(), _wrapped(text)]
     for change in found:
         if change.same:
             lines.append(f"{change.kind:<{wide}}  finds nothing to change")
             continue
         if change.by:
-            cells = [f"{getattr(change.score, name):.2f} {change.by[name]:+.2f}" for name in SCALES]
+            cells = [
+                f"{getattr(change.score, name):.2f} {change.by[name]:+.2f}" if name in change.by else ""
+                for name in names
+            ]
             lines.append(f"{change.kind:<{wide}}" + "".join(f"  {cell:<12}" for cell in cells).rstrip())
         else:
             lines.append(f"{change.kind:<{wide}}  not scored: {change.score.reason}")
@@ -131,14 +165,15 @@ def render(original: "EmpathyScore", text: str, found: "list[Change]") -> str:
     return "\n".join(lines)
 
 
-def table(summaries: "list[Summary]", scored: int, unscored: int) -> str:
+def table(summaries: list["Summary"], scored: int, unscored: int) -> str:
     """Return means by kind as Markdown: change of each score ± its standard deviation, and size of Empathy's change."""
-    from heard.scorer.records import SCALES
+    from heard.scorer.records import READINGS, SCALES
 
-    columns = ["replies changed", *(name.capitalize() for name in SCALES), "size of Empathy's change"]
+    names = [name for name in READINGS if name in SCALES or any(name in one.mean for one in summaries)]
+    columns = ["replies changed", *(name.capitalize() for name in names), "size of Empathy's change"]
     lines = ["| | " + " | ".join(columns) + " |", "|---" * (len(columns) + 1) + "|"]
     for one in summaries:
-        cells = [f"{one.mean[name]:+.3f} ± {one.spread[name]:.3f}" if one.mean else "" for name in SCALES]
+        cells = [f"{one.mean[name]:+.3f} ± {one.spread[name]:.3f}" if name in one.mean else "" for name in names]
         moved = "" if one.moved is None else f"{one.moved:.3f}"
         lines.append(f"| {one.kind} | {one.changed} of {scored} | " + " | ".join([*cells, moved]) + " |")
     if lost := [f"{one.kind}: {one.lost}" for one in summaries if one.lost]:
@@ -149,7 +184,7 @@ def table(summaries: "list[Summary]", scored: int, unscored: int) -> str:
 
 
 def _table_of_means(scorer: "Scorer", pairs: list[tuple[str, str]], kinds: "Mapping[str, Perturb]", seed: int) -> str:
-    from heard.scorer.evaluation.sensitivity import Change, changes, summarise
+    from heard.scorer.evaluation.sensitivity import Change, changes
 
     found: list[Change] = []
     scored = 0
@@ -158,9 +193,9 @@ def _table_of_means(scorer: "Scorer", pairs: list[tuple[str, str]], kinds: "Mapp
             original, of_reply = changes(scorer, seeker, reply, kinds, seed)
             if original.empathy is not None:
                 scored += 1
-                found += of_reply
+                found += with_perceived(original, of_reply)
             on_progress("perturbing and scoring", done, len(pairs))
-    return table(summarise(found), scored, len(pairs) - scored)
+    return table(summaries_of(found), scored, len(pairs) - scored)
 
 
 def _wrapped(text: str) -> str:

@@ -27,6 +27,8 @@ TRAINING_LIBRARIES = ("crepes", "scipy", "sklearn", "torch", "transformers")
 CANNOT_TELL = (
     "What the numbers cannot tell: whether the reply is true, safe, or right for this person. They read words only."
 )
+LABELS = {"perceived": "People"}
+"""Numbers of a score that are not called by their own name."""
 
 HeadOption = Annotated[
     str, typer.Option("--head", help="A head's name, or a path to its folder. Default: the setting scorer_head.")
@@ -206,20 +208,24 @@ def _print_location(out: Path) -> None:
 
 def render(result: "EmpathyScore") -> str:
     """Return a score as a few lines of text for the terminal."""
-    from heard.scorer.records import COMPONENTS, NOTES, level_of
+    from heard.scorer.records import NOTES, READINGS, level_of
 
     if result.empathy is None:
         return f"Not scored. {result.reason}"
-    ranges = {name.capitalize(): f"  {low:.1f} to {high:.1f}" for name, (low, high) in result.intervals.items()}
-    values = {name.capitalize(): float(getattr(result, name)) for name in COMPONENTS} | {"Empathy": result.empathy}
+    ranges = {name: f"  {low:.1f} to {high:.1f}" for name, (low, high) in result.intervals.items()}
+    values = {name: value for name in READINGS if (value := getattr(result, name)) is not None}
     lines = [
-        f"{name:<11} {value:.2f}  {level_of(value):<8}  {_bar(value)}{ranges.get(name, '')}"
+        f"{LABELS.get(name, name.capitalize()):<11} {value:.2f}  {level_of(value):<8}  {_bar(value)}"
+        f"{ranges.get(name, '')}"
         for name, value in values.items()
     ]
     lines += [NOTES[note] for note in result.notes]
     if ranges:
         lines.append("The range at the end holds nine of ten ratings of replies like those it was measured on.")
-    return "\n".join([*lines, "Scale: 1 lacking, 2 moderate, 3 strong. Empathy is the mean of the three.", CANNOT_TELL])
+    lines.append("Scale: 1 lacking, 2 moderate, 3 strong. Empathy is the mean of the three.")
+    if result.perceived is not None:
+        lines.append("People is how empathic people would probably call the reply.")
+    return "\n".join([*lines, CANNOT_TELL])
 
 
 def filter_lines(scorer: "Scorer", source: BinaryIO, out: TextIO) -> int:

@@ -96,8 +96,8 @@ class Settings(BaseSettings):
     auto_improve: bool = False
     """Whether a low reply is written again, for a new visitor."""
     auto_improve_threshold: float = Field(default=1.7, ge=1, le=3)
-    """Empathy (1..3) under which auto-improve writes a reply again, for a new visitor. It takes the place of `below` in
-    a policy of the kind "below threshold", and moves no other."""
+    """Empathy, or what else the policy watches (1..3), under which auto-improve writes a reply again, for a new
+    visitor. It takes the place of `below` in a policy of the kind "below threshold", and moves no other."""
     improve_policy: str = "below-threshold"
     """Policy that auto-improve follows while it is on, in the chat and in studies: a file's name in
     `prompts/policies/`."""

@@ -7,11 +7,11 @@ from statistics import median
 from heard.chat_app.comparing.journal import JournalEntry
 from heard.chat_app.comparing.plan import AnswerKey, Plan, PlannedAnswer
 from heard.db.records import DraftRecord, ScoreRecord, StepRecord
-from heard.scorer.records import COMPONENTS
+from heard.scorer.records import READINGS, SCALES
 
 EMPATHY = "empathy"
-MEASURES = (*COMPONENTS, EMPATHY)
-"""The four scores, each on 1..3."""
+MEASURES = READINGS
+"""The scores, each on 1..3: the four of the rubric, and how empathic people would call the answer."""
 Source = tuple[str, str, str]
 """Model, persona and strategy, by name."""
 COMPLETE, FAILED, MISSING = "complete", "failed", "missing"
@@ -81,11 +81,19 @@ def median_or_none(values: Iterable[float]) -> float | None:
 
 
 def score_of(answer: Answer, measure: str) -> float | None:
-    """Return one of MEASURES, 1..3; None if there is no score."""
+    """Return one of MEASURES, 1..3; None if there is no score, or none of that measure."""
     if answer.score is None:
         return None
-    value: float = getattr(answer.score, measure)
+    value: float | None = getattr(answer.score, measure)
     return value
+
+
+def measures_of(answers: Iterable[Answer]) -> tuple[str, ...]:
+    """Return the measures of these answers, in order: the four of the rubric, and others that some answer has."""
+    scores = [answer.score for answer in answers]
+    return tuple(
+        name for name in MEASURES if name in SCALES or any(getattr(score, name, None) is not None for score in scores)
+    )
 
 
 def by_source(answers: Iterable[Answer]) -> Iterator[tuple[Source, list[Answer]]]:

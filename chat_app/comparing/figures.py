@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from scipy.stats import bootstrap, wilcoxon  # type: ignore[import-untyped]
 
-from heard.chat_app.comparing.answers import MEASURES, Answer, Source, score_of
+from heard.chat_app.comparing.answers import Answer, Source, measures_of, score_of
 from heard.chat_app.comparing.plan import WITHOUT_EXAMPLES
 
 Floats = np.ndarray[Any, np.dtype[Any]]
@@ -49,7 +49,7 @@ class Difference:
     persona: str
     strategy: str
     measure: str
-    """One of MEASURES."""
+    """A score, by its name in `answers.MEASURES`."""
     estimate: Estimate
     """Strategy minus plain, or with examples minus without, -2..2; `n` counts the pairs."""
     p: float | None
@@ -71,11 +71,12 @@ def differences(answers: Iterable[Answer]) -> list[Difference]:
 
     Over ALL, a question's difference is the mean of its differences, so that questions stay the sampling unit.
     """
+    answers = list(answers)
     scores = _by_question(answers)
     strategies = list(dict.fromkeys(strategy for _, _, strategy in scores if strategy != BASELINE))
     pairs = list(dict.fromkeys((model, persona) for model, persona, strategy in scores if strategy == BASELINE))
     found: list[Difference] = []
-    for measure in MEASURES:
+    for measure in measures_of(answers):
         single, pooled = [], []
         for strategy in strategies:
             by_source: list[dict[str, float]] = []
@@ -95,6 +96,7 @@ def differences(answers: Iterable[Answer]) -> list[Difference]:
 def example_differences(answers: Iterable[Answer]) -> list[Difference]:
     """Return the difference of each source that was tried with and without examples: with minus without, and over ALL
     if there are several."""
+    answers = list(answers)
     scores = _by_question(answers)
     pairs = {
         source: other
@@ -102,7 +104,7 @@ def example_differences(answers: Iterable[Answer]) -> list[Difference]:
         if (other := (source[0], f"{source[1]}{WITHOUT_EXAMPLES}", source[2])) in scores
     }
     found: list[Difference] = []
-    for measure in MEASURES:
+    for measure in measures_of(answers):
         by_source = [_paired_differences(scores[other], scores[source], measure) for source, other in pairs.items()]
         found += _with_holm(
             [

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from heard.chat_app.comparing.answers import COMPLETE, EMPATHY, MEASURES, Answer, total_cost
+from heard.chat_app.comparing.answers import COMPLETE, EMPATHY, Answer, measures_of, total_cost
 from heard.chat_app.comparing.figures import Estimate, mean_estimate
 from heard.chat_app.comparing.tables import ReportTable, csv_text, format_estimate
 from heard.chat_app.results.intervals import wilson_share
@@ -12,6 +12,7 @@ from heard.db.records import DraftRecord, DraftStatus
 from heard.scorer.tables import Line
 
 POLICY_COLUMNS = ("policy", "measure", "n", "value", "low", "high")
+NONE = Estimate(0, None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,9 +54,7 @@ def figures_of(policy: str, answers: Sequence[Answer]) -> PolicyFigures:
     """Return the figures of one policy's answers."""
     whole = [answer for answer in answers if answer.status == COMPLETE]
     pairs = [pair for answer in whole if (pair := _scored_pair(answer)) is not None]
-    scores = {
-        measure: [(_score(first, measure), _score(kept, measure)) for first, kept in pairs] for measure in MEASURES
-    }
+    scores = {measure: _both_scores(pairs, measure) for measure in measures_of(answers)}
     extra_seconds, times_seconds = _cost(
         [(total_cost(one.drafts[:1]).seconds, total_cost(one.drafts).seconds) for one in whole]
     )
@@ -83,8 +82,9 @@ def policy_tables(policies: Sequence[PolicyFigures]) -> list[ReportTable]:
     """Return the tables of the report."""
     scores = [Line(one.policy, _score_cells(one)) for one in policies]
     costs = [Line(one.policy, _cost_cells(one)) for one in policies]
+    names = dict.fromkeys(name for one in policies for name in one.gain)
     parts = [
-        Line(one.policy, {name.capitalize(): format_estimate(one.gain[name], signed=True) for name in MEASURES})
+        Line(one.policy, {name.capitalize(): format_estimate(one.gain.get(name, NONE), signed=True) for name in names})
         for one in policies
     ]
     return [
@@ -119,9 +119,10 @@ def _scored_pair(answer: Answer) -> tuple[DraftRecord, DraftRecord] | None:
     return first, kept
 
 
-def _score(draft: DraftRecord, measure: str) -> float:
-    value: float = getattr(draft.score, measure)
-    return value
+def _both_scores(pairs: Iterable[tuple[DraftRecord, DraftRecord]], measure: str) -> list[tuple[float, float]]:
+    """Return one score of the first and of the kept draft, of those that have it both."""
+    both = [(getattr(first.score, measure), getattr(kept.score, measure)) for first, kept in pairs]
+    return [(first, kept) for first, kept in both if first is not None and kept is not None]
 
 
 def _tokens(drafts: Sequence[DraftRecord]) -> float | None:

@@ -4,9 +4,8 @@ from collections.abc import Mapping
 from math import ceil, pi
 from pathlib import Path
 
-from heard.chat_app.comparing.answers import MEASURES
 from heard.errors import UserError
-from heard.scorer.records import HIGHEST, LOWEST
+from heard.scorer.records import HIGHEST, LOWEST, SCALES
 
 FILES = ("radar.png", "radar.svg")
 MISSING = (
@@ -23,7 +22,7 @@ class ChartsMissing(UserError):
 
 
 def draw(means: Mapping[str, Mapping[str, float]], folder: Path) -> list[Path]:
-    """Write FILES and return their paths. `means` maps a source to its mean of each measure, 1..3; a source without any
+    """Write FILES and return their paths. `means` maps a source to its mean of each score, 1..3; a source without any
     is left out.
 
     Raises ChartsMissing, and OSError if the folder cannot be written to.
@@ -37,21 +36,21 @@ def draw(means: Mapping[str, Mapping[str, float]], folder: Path) -> list[Path]:
     scored = {source: scores for source, scores in means.items() if scores}
     columns = max(1, min(RADARS_PER_ROW, len(scored)))
     rows = max(1, ceil(len(scored) / columns))
-    angles = [2 * pi * place / len(MEASURES) for place in range(len(MEASURES))]
+    angles = [2 * pi * place / len(SCALES) for place in range(len(SCALES))]
     # The same figures give the same file, to the byte; words in it stay words.
     with mpl.rc_context({"svg.hashsalt": "heard", "svg.fonttype": "none"}):
         figure = Figure(figsize=(SIZE * columns, (SIZE + 0.3) * rows), layout="constrained")
         for number, (source, scores) in enumerate(scored.items(), 1):
             axes = figure.add_subplot(rows, columns, number, projection="polar")
             assert isinstance(axes, PolarAxes)
-            values = [scores[measure] for measure in MEASURES]
+            values = [scores[measure] for measure in SCALES]
             axes.plot([*angles, angles[0]], [*values, values[0]], color="#0f766e", linewidth=1.5)
             axes.fill(angles, values, color="#0f766e", alpha=0.2)
             axes.set_theta_offset(pi / 2)
             axes.set_theta_direction(-1)
             axes.set_ylim(LOWEST, HIGHEST)
             axes.set_yticks([LOWEST, 2.0, HIGHEST], ["1", "2", "3"], fontsize=7, color="0.4")
-            axes.set_xticks(angles, [measure.capitalize() for measure in MEASURES], fontsize=8)
+            axes.set_xticks(angles, [measure.capitalize() for measure in SCALES], fontsize=8)
             axes.tick_params(axis="x", pad=14)
             axes.set_title(source.replace("$", r"\$"), fontsize=9, pad=14)
         paths = [folder / name for name in FILES]

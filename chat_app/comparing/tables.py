@@ -11,12 +11,14 @@ from heard.chat_app.comparing.answers import (
     Answer,
     Source,
     by_source,
+    measures_of,
     median_or_none,
     score_of,
     total_cost,
 )
 from heard.chat_app.comparing.figures import BASELINE, Difference, Estimate, mean_estimate
 from heard.chat_app.export.flag_table import csv_cell
+from heard.scorer.records import SCALES
 from heard.scorer.tables import Line, markdown
 
 RESULT_COLUMNS = (
@@ -57,7 +59,7 @@ def summary_csv(
     """
     rows: list[Sequence[str | float | None]] = []
     for source, group in by_source(answers):
-        for measure in MEASURES:
+        for measure in measures_of(answers):
             one = _mean(group, measure)
             rows.append(("score", *source, measure, str(one.n), one.value, one.low, one.high, None, None))
         for name, value in _costs(group).items():
@@ -76,10 +78,10 @@ def report_tables(
     answers: Sequence[Answer], comparisons: Sequence[Difference], examples: Sequence[Difference] = ()
 ) -> list[ReportTable]:
     """Return the tables of the report."""
-    grouped = list(by_source(answers))
+    grouped, measures = list(by_source(answers)), measures_of(answers)
     names = _SourceNames([source for source, _ in grouped])
     means = [
-        Line(names.of(source), {measure.capitalize(): format_estimate(_mean(group, measure)) for measure in MEASURES})
+        Line(names.of(source), {measure.capitalize(): format_estimate(_mean(group, measure)) for measure in measures})
         for source, group in grouped
     ]
     costs = [Line(names.of(source), _cost_cells(group)) for source, group in grouped]
@@ -92,10 +94,10 @@ def report_tables(
 
 
 def radar_means(answers: Sequence[Answer]) -> dict[str, dict[str, float]]:
-    """Return the mean of each measure by source; an empty dict for a source without scores."""
+    """Return the means of the rubric's four scores by source; an empty dict for a source without scores."""
     means: dict[str, dict[str, float]] = {}
     for source, group in by_source(answers):
-        averages = {measure: _mean(group, measure).value for measure in MEASURES}
+        averages = {measure: _mean(group, measure).value for measure in SCALES}
         means[" / ".join(source)] = {name: value for name, value in averages.items() if value is not None}
     return means
 
@@ -182,7 +184,7 @@ def _comparison_lines(comparisons: Sequence[Difference], names: _SourceNames) ->
     for source, by_measure in grouped.items():
         empathy = by_measure[EMPATHY]
         cells = {
-            measure.capitalize(): format_estimate(by_measure[measure].estimate, signed=True) for measure in MEASURES
+            measure.capitalize(): format_estimate(one.estimate, signed=True) for measure, one in by_measure.items()
         }
         p = {"p": _p(empathy.p), "Holm": _p(empathy.p_holm)}
         lines.append(Line(names.of(source), {"pairs": str(empathy.estimate.n), **cells, **p}))

@@ -28,6 +28,7 @@ from heard.chat_app.conversation.rewriting import (
     critique_guidance,
     critique_prompt,
     guidance_for,
+    lacks_watched,
     needs_another_draft,
     with_draft_seed,
     with_reason,
@@ -55,7 +56,8 @@ async def write_drafts(services: Services, request: AnswerRequest, drafts: Draft
 
     Raises ModelFailure; a draft that was being written is then still open in `drafts`.
     """
-    drafts.policy, drafts.guard = request.policy.id, request.guard and services.guard is not None
+    drafts.policy, drafts.watches = request.policy.id, request.policy.watches
+    drafts.guard = request.guard and services.guard is not None
     guidance: Guidance | None = None
     for _ in range(request.policy.most_drafts):
         tries = 1 if request.policy.kind is PolicyKind.BEST else TRIES
@@ -82,7 +84,7 @@ async def _rate(services: Services, request: AnswerRequest, drafts: Drafts) -> A
     if not request.scored:
         return
     rated = await _score_newest(services, request.text, drafts, request.earlier)
-    yield Scored(drafts.ended[-1].number, rated.score)
+    yield Scored(drafts.ended[-1].number, rated.score, drafts.watches)
     # The numbers are on the page before the evidence is computed: the person waits for the numbers.
     await _add_evidence(services, rated, drafts)
 
@@ -90,6 +92,8 @@ async def _rate(services: Services, request: AnswerRequest, drafts: Drafts) -> A
 def _goes_on(services: Services, request: AnswerRequest, drafts: Drafts) -> bool:
     """Return whether the policy asks for another draft, after one that is complete or could not be shown."""
     if request.policy.kind is PolicyKind.BEST:
+        if drafts.complete and lacks_watched(request.policy, drafts.complete[-1]):
+            return False
         room = not (request.policy.where_room and services.engine.queue.waiting)
         return room and len(drafts.ended) < request.policy.most_drafts
     if drafts.ended[-1].status is not DraftStatus.COMPLETE:

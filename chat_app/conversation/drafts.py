@@ -5,6 +5,7 @@ import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 
 from heard.chat_app.common.text import clean_unicode
@@ -12,11 +13,13 @@ from heard.chat_app.conversation.events import TurnRequest
 from heard.chat_app.models.records import Delta, ModelSpec, StreamItem, Usage
 from heard.chat_app.safety.reply_guard import Caught
 from heard.db.records import DraftRecord, DraftStatus, ReplyRecord, ScoreRecord, StepRecord
-from heard.prompts.records import Prompt, PromptMessage
-from heard.scorer.records import SCALES, EmpathyScore
+from heard.prompts.records import Prompt, PromptMessage, Watched
+from heard.scorer.records import READINGS, EmpathyScore
 
 FIXED_TEXT = "fixed text"
 """The model's name of a draft that no model wrote."""
+NOT_REWRITTEN = "not_rewritten"
+"""In a score's details: why the policy wrote nothing again, where its number is missing."""
 MISFITS = {"off_topic", "misread"}
 """The scorer's notes on a reply that does not answer its message. It is kept only if every draft has one."""
 
@@ -34,6 +37,8 @@ class Drafts:
     """Name of the requested model, where a fallback writes."""
     policy: str | None = None
     """File name of the rewrite policy that these drafts follow."""
+    watches: Watched = "empathy"
+    """The number of a score that the policy watches, and by which the best draft is kept."""
     steps: list[StepRecord] = field(default_factory=list)
     """Hidden calls for the open draft or the next one; they are stored with it when it ends."""
     variables: dict[str, str] | None = None
@@ -166,8 +171,14 @@ class Drafts:
         self.ended.append(draft)
 
     def set_score(self, score: EmpathyScore) -> None:
-        """Set the score of the newest draft."""
-        self.ended[-1] = replace(self.ended[-1], score=score_record(score))
+        """Set the score of the newest draft. Its details say so if the policy watches a number that it lacks."""
+        record = score_record(score)
+        if score.empathy is not None and watched(self.watches, record) is None:
+            record = replace(record, details={**score.details, NOT_REWRITTEN: self._unwatched()})
+        self.ended[-1] = replace(self.ended[-1], score=record)
+
+    def _unwatched(self) -> str:
+        return f"The policy {self.policy} watches the number {self.watches}, which this head does not give."
 
     @property
     def complete(self) -> list[DraftRecord]:
@@ -175,11 +186,11 @@ class Drafts:
         return [draft for draft in self.ended if draft.status is DraftStatus.COMPLETE]
 
     def with_best_kept(self) -> tuple[DraftRecord, ...]:
-        """Return all drafts with one marked as kept: of the complete ones the best by fit and then by Empathy, the
-        earlier on a tie; if none is complete, the last."""
+        """Return all drafts with one marked as kept: of the complete ones the best by fit and then by the number that
+        the policy watches, the earlier on a tie; if none is complete, the last."""
         if not self.ended:
             return ()
-        kept = max(self.complete, key=_rank, default=self.ended[-1])
+        kept = max(self.complete, key=partial(_rank, self.watches), default=self.ended[-1])
         return tuple(replace(draft, kept=draft is kept) for draft in self.ended)
 
     def reply_record(self, request: TurnRequest) -> ReplyRecord | None:
@@ -208,10 +219,16 @@ def guard_action(drafts: Sequence[DraftRecord], *, guard: bool) -> str:
     return "rewritten" if any(draft.caught for draft in drafts) else "passed"
 
 
-def _rank(draft: DraftRecord) -> tuple[bool, float]:
+def watched(watches: Watched, score: ScoreRecord | None) -> float | None:
+    """Return the number of a score that a policy watches, 1..3; None without one."""
+    value: float | None = getattr(score, watches, None)
+    return value
+
+
+def _rank(watches: Watched, draft: DraftRecord) -> tuple[bool, float]:
     # A draft that could not be scored ranks below every score: it is kept only if there is nothing better.
     notes = (draft.score.details or {}).get("notes", ()) if draft.score else ()
-    return not set(notes) & MISFITS, draft.score.empathy if draft.score and draft.score.empathy is not None else 0.0
+    return not set(notes) & MISFITS, watched(watches, draft.score) or 0.0
 
 
 def draft_to_json(draft: DraftRecord) -> dict[str, Any]:
@@ -235,7 +252,7 @@ def score_record(score: EmpathyScore) -> ScoreRecord:
     return ScoreRecord(
         status=score.status.value,
         reason=score.reason,
-        **{name: getattr(score, name) for name in SCALES},
+        **{name: getattr(score, name) for name in READINGS},
         head_name=score.head_name,
         head_sha256=score.head_sha256,
         encoder_sha256=score.encoder_sha256,

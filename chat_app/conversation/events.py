@@ -7,7 +7,7 @@ from typing import Any
 from heard.chat_app.models.records import ModelSpec, Waiting
 from heard.chat_app.safety.handoff import Handoff
 from heard.db.records import DraftRecord, ReplyRecord, Safety
-from heard.prompts.records import Persona, Strategy
+from heard.prompts.records import Persona, Strategy, Watched
 from heard.scorer.records import EmpathyScore
 
 
@@ -86,6 +86,8 @@ class Scored:
 
     number: int
     score: EmpathyScore
+    watches: Watched = "empathy"
+    """The number by which the best draft is kept."""
 
 
 @dataclass(frozen=True, slots=True)

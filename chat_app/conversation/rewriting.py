@@ -2,13 +2,14 @@
 
     score -> another draft? -> guidance (for a critique: one hidden call first) -> the next draft
 
-Which draft is kept is decided in `chat_app/conversation/drafts.py`: the one of highest Empathy.
+Which draft is kept is decided in `chat_app/conversation/drafts.py`: the best by the number that the policy watches.
 """
 
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from heard.chat_app.conversation.drafts import watched
 from heard.chat_app.conversation.formulaic import formulaic
 from heard.chat_app.conversation.services import Services
 from heard.chat_app.models.records import ModelSpec
@@ -55,22 +56,28 @@ def needs_another_draft(policy: Policy, drafts: Sequence[DraftRecord], last_repl
 
     `last_reply` is the conversation's reply before this answer, if any.
     """
-    if len(drafts) >= policy.most_drafts:
+    if len(drafts) >= policy.most_drafts or lacks_watched(policy, drafts[-1]):
         return False
     if policy.kind is PolicyKind.BEST:
         return True
     newest, earlier = drafts[-1], drafts[:-1]
-    empathy = _empathy(newest)
-    if policy.below is None or empathy is None or empathy >= policy.below:
+    seen = watched(policy.watches, newest.score)
+    if policy.below is None or seen is None or seen >= policy.below:
         return False
     if not earlier:
         return True
     if policy.least_gain is not None:
-        best = max((seen for draft in earlier if (seen := _empathy(draft)) is not None), default=empathy)
-        if empathy - best < policy.least_gain:
+        before = [watched(policy.watches, draft.score) for draft in earlier]
+        if seen - max((value for value in before if value is not None), default=seen) < policy.least_gain:
             return False
-    before = [earlier[-1].text, *([last_reply] if last_reply is not None else [])]
-    return not (policy.stop_when_formulaic and formulaic(newest.text, before))
+    texts = [earlier[-1].text, *([last_reply] if last_reply is not None else [])]
+    return not (policy.stop_when_formulaic and formulaic(newest.text, texts))
+
+
+def lacks_watched(policy: Policy, draft: DraftRecord) -> bool:
+    """Return whether the draft has a score without the number that the policy watches."""
+    scored = draft.score is not None and draft.score.empathy is not None
+    return scored and watched(policy.watches, draft.score) is None
 
 
 def guidance_for(policy: Policy, draft: DraftRecord, library: PromptLibrary) -> Guidance | None:
@@ -82,7 +89,7 @@ def guidance_for(policy: Policy, draft: DraftRecord, library: PromptLibrary) -> 
         return None
     weak = _weakest_first(draft.score)
     low = [name for name in weak if getattr(draft.score, name) < policy.below] if policy.guidance == FACETS else []
-    named = low or weak[:1]
+    named = low or ([policy.watches] if policy.watches in COMPONENTS else weak[:1])
     return Guidance(named[0] if len(named) == 1 else FACETS, "\n".join(library.guidance[name] for name in named))
 
 
@@ -115,10 +122,6 @@ def with_draft_seed(policy: Policy, model: ModelSpec, number: int, *, again: boo
     if model.seed is None or not (again or policy.kind is PolicyKind.BEST):
         return model
     return replace(model, seed=model.seed + number - 1)
-
-
-def _empathy(draft: DraftRecord) -> float | None:
-    return draft.score.empathy if draft.score is not None else None
 
 
 def _weakest_first(score: ScoreRecord) -> list[str]:

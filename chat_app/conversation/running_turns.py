@@ -31,6 +31,7 @@ from heard.chat_app.conversation.events import (
     TurnRequest,
 )
 from heard.chat_app.models.records import Waiting
+from heard.prompts.records import Watched
 from heard.scorer.records import EmpathyScore
 
 FLUSH_SECONDS = 0.1
@@ -86,6 +87,8 @@ class TurnView:
     """Whether that text is complete and waits for its score."""
     scores: dict[int, EmpathyScore] = field(default_factory=dict)
     """By draft number."""
+    watches: Watched = "empathy"
+    """The number of a score by which the best draft is kept."""
     texts: dict[int, str] = field(default_factory=dict)
     """Texts of the scored drafts, by number."""
     writing: int = 0
@@ -118,8 +121,9 @@ class TurnView:
                 self.number, self.guidance, self.text, self.ahead, self.scored = number, guidance, "", 0, scored
             case FellBack():
                 self.by_fallback, self.ahead = True, 0
-            case Scored(number, score):
+            case Scored(number, score, watches):
                 self.scores[number], self.texts[number], self.rating = score, self.text, False
+                self.watches = watches
             case AnswersStarted(number):
                 self.writing = number
             case BallotsSkipped(props):

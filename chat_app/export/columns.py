@@ -35,7 +35,7 @@ class Column:
 
 FORMATTING = ("paragraphs", "headings", "bullets", "numbered", "bold", "links", "emoji")
 """Counts of Markdown in an answer."""
-SCALES = ("cognitive", "emotional", "behavioral", "empathy")
+SCALES = ("cognitive", "emotional", "behavioral", "empathy", "perceived")
 
 T, J, W, N, B, D = Kind.TEXT, Kind.JSON, Kind.WHOLE, Kind.NUMBER, Kind.YES_NO, Kind.TIME
 
@@ -149,6 +149,7 @@ _SCORES = tuple(
             "The scorer's emotional empathy.",
             "The scorer's behavioral empathy.",
             "Mean of the three components.",
+            "How empathic people would call the answer, by the scorer; empty with a head that was not taught it too.",
         ),
         strict=True,
     )
@@ -212,7 +213,7 @@ ANSWERS = _of_answer(
         Column("score_head_name", T, "The scorer's head."),
         Column("score_head_sha256", T, "sha256 of the scorer's head.", "64 hexadecimal digits"),
         Column("score_encoder_sha256", T, "sha256 of the scorer's encoder.", "64 hexadecimal digits"),
-        Column("score_details", J, "The scorer's notes, intervals and evidence.", "an object"),
+        Column("score_details", J, "Notes, intervals, evidence; why a policy could not write again.", "an object"),
         _FIRST,
         _TOTAL,
         _PROMPT_TOKENS,

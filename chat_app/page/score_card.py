@@ -20,6 +20,8 @@ MEANINGS = {
     "emotional": "shares some of the feeling",
     "behavioral": "encourages, asks or supports",
 }
+PERCEIVED = {Level.LOW: "hardly", Level.MODERATE: "moderately", Level.HIGH: "very"}
+"""How empathic people would call a reply, by level."""
 LIMITS = (
     "An automatic estimate by a small model that learned from rated support replies. It cannot tell whether you feel "
     "heard, and it misses irony."
@@ -32,6 +34,10 @@ class Score(Protocol):
     @property
     def empathy(self) -> float | None:
         """The mean of the three, 1..3; None if there is no score."""
+
+    @property
+    def perceived(self) -> float | None:
+        """How empathic people would call the reply, 1..3; None if the scorer does not say."""
 
     @property
     def reason(self) -> str | None:
@@ -61,8 +67,8 @@ def score_props(score: Score) -> dict[str, Any]:
     if empathy is None:
         reason = score.reason or "This text cannot be scored."
         return {
-            "scored": False, "reason": reason, "bars": [], "empathy": None, "notes": [], "range": None,
-            "spoken": f"Not scored: {reason}",
+            "scored": False, "reason": reason, "bars": [], "empathy": None, "perceived": None, "notes": [],
+            "range": None, "spoken": f"Not scored: {reason}",
         }  # fmt: skip
     details = score.details or {}
     ends = details.get("intervals", {})
@@ -71,11 +77,26 @@ def score_props(score: Score) -> dict[str, Any]:
     notes = [NOTES.get(note, note) for note in details.get("notes", [])]
     between = "{:.1f} to {:.1f}".format(*ends["empathy"]) if "empathy" in ends else None
     spoken = "; ".join(f"{bar['label']} {bar['shown']} of 3, {bar['level']}" for bar in [overall, *bars])
-    said = [f"Estimated empathy. {spoken}.", f"Raters would plausibly give {between}." if between else "", *notes]
+    people = perceived_sentence(score)
+    said = [
+        f"Estimated empathy. {spoken}.",
+        f"Raters would plausibly give {between}." if between else "",
+        people,
+        *notes,
+    ]
     return {
-        "scored": True, "reason": None, "bars": bars, "empathy": overall, "notes": notes, "range": between,
-        "spoken": " ".join(part for part in said if part),
+        "scored": True, "reason": None, "bars": bars, "empathy": overall, "perceived": people, "notes": notes,
+        "range": between, "spoken": " ".join(part for part in said if part),
     }  # fmt: skip
+
+
+def perceived_sentence(score: Score) -> str | None:
+    """Return how empathic people would call a reply, in plain words; None if the scorer does not say."""
+    if score.perceived is None:
+        return None
+    level = level_of(score.perceived)
+    shown = format_score(score.perceived, level)
+    return f"People would probably call this {PERCEIVED[level]} empathic ({shown})."
 
 
 def evidence_words(score: Score, text: str) -> list[dict[str, Any]]:

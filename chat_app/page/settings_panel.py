@@ -11,7 +11,7 @@ from heard.chat_app.page.chat_settings import (
     Choices,
     Offer,
 )
-from heard.prompts.records import PolicyKind
+from heard.prompts.records import PolicyKind, Watched
 
 Field = dict[str, Any]
 """`kind` is "select", "switch" or "slider"; the other keys are the arguments of that widget."""
@@ -32,15 +32,16 @@ def fields(chosen: Choices, offer: Offer) -> list[Field]:
         _switch("auto_improve", offer.improve.name, values, offer.improve.description),
     ]
     if offer.improve.kind is PolicyKind.BELOW:
-        panel.append(_threshold(values))
+        panel.append(_threshold(values, offer.improve.watches))
     return [*panel, country]
 
 
-def _threshold(values: Mapping[str, Any]) -> Field:
+def _threshold(values: Mapping[str, Any], watches: Watched) -> Field:
+    number = "Perceived empathy" if watches == "perceived" else watches.capitalize()
     return {
         "kind": "slider",
         "id": "threshold",
-        "label": "Low means: Empathy under",
+        "label": f"Low means: {number} under",
         "initial": values["threshold"],
         "min": LOWEST_THRESHOLD,
         "max": HIGHEST_THRESHOLD,

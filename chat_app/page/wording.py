@@ -122,7 +122,7 @@ def _best_draft(view: TurnView) -> str | None:
     """Return the text that is kept when a turn is stopped: the best complete draft, as the turn itself keeps it."""
     if not view.texts:
         return None
-    best = max(sorted(view.texts), key=lambda number: view.scores[number].empathy or 0.0)
+    best = max(sorted(view.texts), key=lambda number: getattr(view.scores[number], view.watches) or 0.0)
     return view.texts[best]
 
 

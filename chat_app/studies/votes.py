@@ -15,7 +15,7 @@ from heard.chat_app.safety import crisis_check
 from heard.chat_app.studies.continuation import reply_from_vote
 from heard.db.errors import StoreError, StoreGone, VoteRefused
 from heard.db.study_records import AnswerRecord, VoteRecord, letter_of
-from heard.scorer.records import SCALES
+from heard.scorer.records import READINGS
 
 LONGEST_REASON = 5_000
 """Most characters of the free text."""
@@ -81,7 +81,7 @@ def _revealed_source(position: int, answer: AnswerRecord) -> dict[str, Any]:
         "model": answer.model,
         "persona": answer.persona,
         "strategy": answer.strategy,
-        "scores": {name: getattr(score, name) for name in SCALES} if scored else None,
+        "scores": {name: getattr(score, name) for name in READINGS} if scored else None,
         "seconds": answer.total_seconds,
         "improved": answer.improved,
     }

@@ -13,7 +13,7 @@ from heard.chat_app.voice.faults import REPEAT, UNFINISHED, faults_of, words_of
 from heard.chat_app.voice.records import Said, Shown
 from heard.db.records import DraftRecord, DraftStatus
 from heard.prompts.records import Persona
-from heard.scorer.records import SCALES
+from heard.scorer.records import READINGS
 from heard.scorer.score import Scorer
 from heard.scorer.shared_emotion import SharedEmotion, shared_emotion
 
@@ -53,7 +53,7 @@ class Judged:
     tone: SharedEmotion
     within_bounds: bool
     scores: Mapping[str, float]
-    """By scale, 1..3; empty where the reply could not be scored."""
+    """By the name of each number, 1..3; empty where the reply could not be scored."""
     fixed: bool
     """Whether no model wrote it."""
     drafts: tuple[RawDraft, ...]
@@ -121,9 +121,9 @@ class Judge:
         if kept is None:
             earlier = [message for message, _ in said.earlier]
             found = self._scorer.score(said.message, said.reply.text, earlier)
-            values = {name: getattr(found, name) for name in SCALES}
+            values = {name: getattr(found, name) for name in READINGS}
         else:
-            values = {name: getattr(score, name) for name in SCALES} if score is not None else {}
+            values = {name: getattr(score, name) for name in READINGS} if score is not None else {}
         return {name: value for name, value in values.items() if value is not None}
 
 

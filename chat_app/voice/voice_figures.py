@@ -14,7 +14,7 @@ from heard.chat_app.results.display import MISSING, counts, interval, percent
 from heard.chat_app.voice.faults import REPEAT, UNFINISHED, FaultKind, fault_kinds
 from heard.chat_app.voice.judging import Judged, RawDraft
 from heard.chat_app.voice.records import Said, Shown
-from heard.scorer.records import SCALES
+from heard.scorer.records import READINGS, SCALES
 from heard.scorer.shared_emotion import EXPECTED
 
 Rows = dict[str, str]
@@ -76,9 +76,10 @@ def _shown(said: Sequence[Said], judged: Sequence[Judged], of: int, guard: bool)
         asked = [one for one in judged if one.said.conversation.mood == news]
         rows[f"{news} news met as {news}"] = _share(asked, [one.tone == EXPECTED[news] for one in asked])
         rows[f"{news} news met with {opposite} alone"] = _share(asked, [one.tone == opposite for one in asked])
-    for scale in SCALES:
-        scored = [one for one in judged if scale in one.scores]
-        rows[f"{scale.capitalize()}, mean of 1 to 3"] = _mean(scored, [one.scores[scale] for one in scored])
+    for name in READINGS:
+        scored = [one for one in judged if name in one.scores]
+        if scored or name in SCALES:  # not every head was taught more than the rubric
+            rows[f"{name.capitalize()}, mean of 1 to 3"] = _mean(scored, [one.scores[name] for one in scored])
     return rows
 
 

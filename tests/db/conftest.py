@@ -51,7 +51,7 @@ class Make:
         return replace(MessageRecord(self.id(), conversation.id, text, Outcome.PENDING, self.now), **fields)
 
     def score(self, **fields: Any) -> ScoreRecord:
-        score = ScoreRecord("scored", None, 1.5, 2.0, 2.5, 2.0, "default", "a" * 64, "b" * 64)
+        score = ScoreRecord("scored", None, 1.5, 2.0, 2.5, 2.0, "default", "a" * 64, "b" * 64, perceived=2.4)
         return replace(score, **fields)
 
     def draft(self, text: str = "That sounds tiring.", **fields: Any) -> DraftRecord:

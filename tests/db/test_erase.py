@@ -276,12 +276,12 @@ async def test_the_export_has_everything(store: Store, make: Make, engine: Async
     reply = conversation["messages"][0]["reply"]
     assert [draft["number"] for draft in reply["drafts"]] == [1, 2]
     assert reply["drafts"][1]["parameters"] == {MARK: MARK}
-    assert reply["drafts"][1]["score"]["empathy"] == 2.0
+    assert (reply["drafts"][1]["score"]["empathy"], reply["drafts"][1]["score"]["perceived"]) == (2.0, 2.4)
     assert {name: len(rows) for name, rows in stored["page_history"].items()} == {
         "users": 1, "threads": 1, "steps": 1, "elements": 1, "feedbacks": 1,
     }  # fmt: skip
     (flag,) = stored["flags"]
-    assert (flag["note"], flag["seeker"], flag["empathy"]) == (MARK, MARK, 2.0)
+    assert (flag["note"], flag["seeker"], flag["empathy"], flag["perceived"]) == (MARK, MARK, 2.0, 2.4)
     assert "arthur-dent" not in json.dumps(stored)
 
 

@@ -23,13 +23,19 @@ async def agree(store: Store, make: Make, person: str, *, chat: bool = True, res
 
 async def test_a_flag_comes_back_as_it_was_written(store: Store, make: Make, person: str) -> None:
     await agree(store, make, person)
-    scored = make.flag(person, seeker="", note=None)
+    scored = make.flag(person, seeker="", note=None, score=make.score(perceived=None))
     unscored = make.flag(
         person,
         reply="🙂",
         created_at=make.now + timedelta(hours=1),
         score=make.score(
-            status="emoji_only", reason="Emoji.", cognitive=None, emotional=None, behavioral=None, empathy=None
+            status="emoji_only",
+            reason="Emoji.",
+            cognitive=None,
+            emotional=None,
+            behavioral=None,
+            empathy=None,
+            perceived=None,
         ),
     )
     for flag in (unscored, scored):
@@ -84,7 +90,8 @@ async def test_the_newest_answer_decides_what_research_reads(
 
 async def test_bad_numbers_are_refused(store: Store, make: Make, person: str, path: Path) -> None:
     await agree(store, make, person)
-    for bad in ({"cognitive": 3.5}, {"empathy": 2.9}, {"behavioral": None}, {"status": "empty"}, {"head_sha256": ""}):
+    for bad in ({"cognitive": 3.5}, {"empathy": 2.9}, {"behavioral": None}, {"status": "empty"}, {"head_sha256": ""},
+                {"perceived": 3.5}):  # fmt: skip
         with pytest.raises(StoreError) as caught:
             await store.save_flag(make.flag(person, score=make.score(**bad)))
         assert (caught.value.rule or "").startswith("ck_flag_")

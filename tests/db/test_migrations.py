@@ -3,11 +3,17 @@
 import sqlite3
 from pathlib import Path
 
-from heard.db.engine import create_engine, upgrade
+import pytest
+from alembic import command
+from sqlalchemy import Connection
+from sqlalchemy.ext.asyncio import AsyncEngine
+
+from heard.db.engine import BEGIN, WRITE, _config, create_engine, upgrade
 from heard.db.records import Outcome, StepRecord
 from heard.db.store import Store
 from tests.db.conftest import Make
 from tests.db.test_flags import migrate
+from tests.db.test_store import count
 
 PERSON = "INSERT INTO participant VALUES ('p', '2026-01-01 00:00:00')"
 TALK = "INSERT INTO conversation (id, participant_id, persona, created_at) VALUES ('c', 'p', 'quiet', '2026-01-01')"
@@ -42,7 +48,7 @@ async def test_drafts_and_their_scores_outlive_the_new_table(tmp_path: Path, mak
         (1, False, False, None, ()),
         (2, True, False, None, ()),
     ]
-    assert [d.score.empathy for d in reply.drafts if d.score] == [2, 2]
+    assert [(d.score.empathy, d.score.perceived) for d in reply.drafts if d.score] == [(2, None), (2, None)]
     assert reply.policy is None
     await engine.dispose()
 
@@ -79,3 +85,50 @@ async def test_messages_of_before_keep_their_words_and_have_no_danger(tmp_path: 
         None,
     )
     await engine.dispose()
+
+
+async def test_how_people_would_call_a_reply_comes_and_goes_and_keeps_the_scores(tmp_path: Path) -> None:
+    path = tmp_path / "old.db"
+    url = f"sqlite+aiosqlite:///{path}"
+    engine = create_engine(url)
+    await migrate(engine, "0010")
+    with sqlite3.connect(path) as connection:
+        for statement in (PERSON.replace("participant", "participant (id, created_at)"), TALK, MESSAGE, REPLY):
+            connection.execute(statement)
+        draft = DRAFT.replace("created_at)", "created_at, cut, steps)").replace("00:00')", "00:00', 0, '[]')")
+        connection.execute(draft, ("d1", 1, True, "c" * 64))
+        connection.execute(SCORE, ("d1", "a" * 64, "b" * 64))
+    connection.close()
+    await upgrade(url)
+    with sqlite3.connect(path) as connection:
+        assert connection.execute("SELECT empathy, perceived FROM score").fetchall() == [(2, None)]
+        connection.execute("UPDATE score SET perceived = 2.5")
+        for number in (0.99, 3.01):
+            with pytest.raises(sqlite3.IntegrityError, match="ck_score_perceived"):
+                connection.execute("UPDATE score SET perceived = ?", (number,))
+    connection.close()
+    await downgrade(engine, "0010")
+    for table in ("score", "flag", "answer"):
+        assert "perceived" not in str(columns_of(path, table))
+    assert count(path, "score") == 1
+    await upgrade(url)
+    assert ("perceived" in columns_of(path, "flag"), "score_perceived" in columns_of(path, "answer")) == (True, True)
+    await engine.dispose()
+
+
+def columns_of(path: Path, table: str) -> list[str]:
+    """The names of a table's columns."""
+    connection = sqlite3.connect(path)
+    names = [row[1] for row in connection.execute(f"PRAGMA table_info({table})")]
+    connection.close()
+    return names
+
+
+async def downgrade(engine: AsyncEngine, revision: str) -> None:
+    def work(connection: Connection) -> None:
+        config = _config()
+        config.attributes["connection"] = connection
+        command.downgrade(config, revision)
+
+    async with engine.execution_options(**{BEGIN: WRITE}).begin() as connection:
+        await connection.run_sync(work)

@@ -50,7 +50,7 @@ async def test_what_a_person_judged_is_there_with_its_history(s: Studying) -> No
         for number, source in enumerate(("human", "north", "south"), 1)
     ]
     assert judged["slots"][1]["model"] == "model-of-north"
-    assert judged["slots"][1]["score_empathy"] == 2.0
+    assert (judged["slots"][1]["score_empathy"], judged["slots"][1]["score_perceived"]) == (2.0, 2.4)
     assert (judged["vote"]["most"], judged["vote"]["reason"], judged["vote"]["changes"]) == (3, "then", 1)
     assert [(row["number"], row["most"], row["reason"]) for row in judged["vote"]["before"]] == [(1, None, "at first")]
     # The second one has no vote yet; after a skip nothing more is told.

@@ -21,6 +21,7 @@ from heard.db.vote_reads import Cell, read_votes
 from tests.db.conftest import LOCK_SECONDS, PATIENT_SECONDS, Make
 from tests.db.postgres import NEEDED
 from tests.db.test_erase import MARK, fill
+from tests.db.test_migrations import downgrade
 from tests.db.test_store import NASTY
 from tests.voters import Cast, Truth, put, simulate
 
@@ -98,6 +99,26 @@ async def test_rules_and_nothing_half_written(store: Store, make: Make, person: 
     assert caught.value.rule == "ck_score_cognitive"
     assert "secret" not in f"{caught.value!r}{caught.value.__context__!r}{caught.value.__cause__!r}"
     assert await rows(engine, "draft") == 0
+
+
+async def test_how_people_would_call_a_reply_has_its_rule_and_goes_and_comes(
+    store: Store, make: Make, person: str, engine: AsyncEngine, url: str
+) -> None:
+    conversation = make.conversation(person)
+    message = make.message(conversation)
+    await store.open_turn(conversation, message)
+    with pytest.raises(StoreError) as caught:
+        await store.close_turn(
+            message.id, Outcome.ANSWERED, make.reply(message, make.draft(score=make.score(perceived=4.0)))
+        )
+    assert caught.value.rule == "ck_score_perceived"
+    reply = make.reply(message)
+    await store.close_turn(message.id, Outcome.ANSWERED, reply)
+    await downgrade(engine, "0010")
+    await upgrade(url)
+    stored = await store.reply(reply.id)
+    assert stored is not None
+    assert stored.kept.score == make.score(perceived=None)
 
 
 async def test_two_tabs_at_once(url: str, make: Make) -> None:

@@ -17,6 +17,8 @@ BAD_SCORES: dict[str, tuple[dict[str, Any], str]] = {
     "above the scale": ({"emotional": 3.01, "empathy": 2.34}, "ck_score_emotional"),
     "behavioral out": ({"behavioral": 30.0, "empathy": 3.0}, "ck_score"),
     "empathy out": ({"empathy": 3.2}, "ck_score"),
+    "perceived below": ({"perceived": 0.9}, "ck_score_perceived"),
+    "perceived above": ({"perceived": 3.1}, "ck_score_perceived"),
     "not the mean": ({"empathy": 2.5}, "ck_score_mean"),
     "scored without a number": ({"behavioral": None}, "ck_score_numbers_when_scored"),
     "numbers without scored": ({"status": "empty"}, "ck_score_numbers_when_scored"),

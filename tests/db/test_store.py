@@ -27,7 +27,13 @@ async def test_a_turn_comes_back_as_it_was_written(store: Store, make: Make, per
     await store.open_turn(conversation, message)
     assert await store.messages(conversation.id) == [message]
     unscored = make.score(
-        status="not_english", reason="Not English.", cognitive=None, emotional=None, behavioral=None, empathy=None
+        status="not_english",
+        reason="Not English.",
+        cognitive=None,
+        emotional=None,
+        behavioral=None,
+        empathy=None,
+        perceived=None,
     )
     drafts = (
         make.draft("First.", number=1, kept=False),

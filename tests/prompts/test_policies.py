@@ -1,13 +1,15 @@
 """Policy files that are read, and those that are refused."""
 
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
 from heard.prompts.files import PromptFileError
 from heard.prompts.library import PromptLibrary
 from heard.prompts.policy_files import emotion_words
-from heard.prompts.records import Policy, PolicyKind
+from heard.prompts.records import Policy, PolicyKind, Watched
+from heard.scorer.records import READINGS
 
 HEAD = "name: A\ndescription: b\n"
 CRITIQUE = HEAD + "kind: critique\nbelow: 2\n"
@@ -27,6 +29,14 @@ def test_what_comes_with_heard() -> None:
     assert (below.below, below.most_drafts, below.guidance) == (1.7, 3, "weakest")
     assert (below.least_gain, below.stop_when_formulaic) == (None, False)
     assert shipped["never"].most_drafts == 1
+    assert {policy.watches for policy in shipped.values()} == {"empathy"}
+
+
+def test_every_number_of_a_score_can_be_watched(tmp_path: Path) -> None:
+    assert set(get_args(Watched)) == set(READINGS)
+    for number in READINGS:
+        for kind in ("kind: below threshold\nbelow: 2\n", "kind: best of n\n"):
+            assert read(tmp_path, f"{HEAD}{kind}watches: {number}\n").watches == number
 
 
 def test_a_folder_adds_to_what_there_is_and_may_replace_it(tmp_path: Path) -> None:
@@ -51,6 +61,8 @@ def test_a_folder_adds_to_what_there_is_and_may_replace_it(tmp_path: Path) -> No
         (HEAD + "kind: best of m\n", ['critique, not "best of m"', "Did you mean best of n?"]),
         (HEAD + "kind: never\nbelow: 2\n", ["below has no meaning for the kind never"]),
         (HEAD + "kind: best of n\nleast_gain: 0.1\n", ["least_gain has no meaning"]),
+        (HEAD + "kind: never\nwatches: perceived\n", ["watches has no meaning for the kind never"]),
+        (HEAD + "kind: below threshold\nbelow: 2\nwatches: percieved\n", ["watches", "Did you mean perceived?"]),
         (HEAD + "kind: best of n\nmost_drafts: 10\n", ["most_drafts", "from 2 to 9", "not 10"]),
         (HEAD + "kind: best of n\nmost_drafts: 1\n", ["from 2 to 9"]),
         (HEAD + "kind: best of n\nmost_draft: 2\n", ['unknown key "most_draft"', "Did you mean most_drafts?"]),

@@ -7,13 +7,15 @@ import re
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import psutil
 import pytest
 
+from heard.chat_app.commands.score import render
 from heard.scorer.errors import ScorerError
-from heard.scorer.records import COMPONENTS, SCALES
+from heard.scorer.records import COMPONENTS, READINGS, EmpathyScore, ScoreStatus
 from heard.scorer.relevance import FILE
 from heard.scorer.score import HEADS, head_folder
 from heard.scorer.training.data import project_set
@@ -35,6 +37,16 @@ def test_one_text_gets_a_table_with_words(encoder_folder: Path) -> None:
         assert name.capitalize() in out
     assert any(level in out for level in ("Low", "Moderate", "High"))
     assert "cannot tell" in out
+
+
+def test_how_people_would_call_it_is_a_line_with_a_sentence_where_the_head_says_it() -> None:
+    plain = EmpathyScore(ScoreStatus.SCORED, 1.0, 2.0, 3.0, None, "h", "0", "0", intervals={"empathy": (1.5, 2.5)})
+    assert "People" not in render(plain)
+    lines = render(replace(plain, perceived=2.31, intervals={"perceived": (1.9, 2.7)})).splitlines()
+    assert [line.split()[0] for line in lines[:5]] == ["Cognitive", "Emotional", "Behavioral", "Empathy", "People"]
+    assert lines[4].startswith("People      2.31  Moderate  ")
+    assert lines[4].endswith("  1.9 to 2.7")
+    assert "People is how empathic people would probably call the reply." in lines
 
 
 def test_a_text_without_a_score_says_why(encoder_folder: Path) -> None:
@@ -81,8 +93,9 @@ def test_the_filter_answers_every_line_in_order(encoder_folder: Path) -> None:
     ]  # fmt: skip
     for row in rows:
         if row["status"] == "scored":
-            assert list(row) == ["id", "status", *SCALES, "intervals", "notes", "levels", *HEAD]
-            assert set(row["levels"]) == set(row["intervals"]) == set(SCALES)
+            assert list(row) == ["id", "status", *READINGS, "intervals", "notes", "levels", *HEAD]
+            known = {name for name in READINGS if row[name] is not None}
+            assert set(row["levels"]) == set(row["intervals"]) == known
             assert row["intervals"]["empathy"][0] <= row["empathy"] <= row["intervals"]["empathy"][1]
             assert all(1 <= row[name] <= 3 for name in (*COMPONENTS, "empathy"))
             assert row["empathy"] == pytest.approx(sum(row[name] for name in COMPONENTS) / 3, abs=1e-3)

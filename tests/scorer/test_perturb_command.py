@@ -6,15 +6,17 @@ import pty
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from heard.chat_app.commands.json_lines import LONGEST_LINE
-from heard.chat_app.commands.perturb import from_csv, from_json_lines, render, table
+from heard.chat_app.commands.perturb import from_csv, from_json_lines, render, summaries_of, table, with_perceived
 from heard.scorer.errors import ScorerError
 from heard.scorer.evaluation.perturb import DISGUISES, STUDY
 from heard.scorer.evaluation.sensitivity import changes, summarise
+from heard.scorer.records import EmpathyScore
 from tests.commands import heard
 from tests.scorer.evaluation.test_perturb import KINDS, ByLength
 from tests.scorer.test_commands import COMMANDS, jsonl
@@ -27,12 +29,14 @@ def test_one_reply_gets_the_studys_table(encoder_folder: Path) -> None:
     out = done.stdout
     assert done.status == 0, done.stderr
     head, original, text = out.splitlines()[:3]
-    assert head.split() == ["Cognitive", "Emotional", "Behavioral", "Empathy"]
-    assert len(re.findall(r"[1-3]\.\d\d", original)) == 4
+    names = head.split()
+    assert names[:4] == ["Cognitive", "Emotional", "Behavioral", "Empathy"]
+    assert names[4:] in ([], ["Perceived"])
+    assert len(re.findall(r"[1-3]\.\d\d", original)) == len(names)
     assert text.strip() == REPLY
     for kind in STUDY:
         line = next(line for line in out.splitlines() if line.startswith(kind))
-        assert len(re.findall(r"[1-3]\.\d\d [+-][0-2]\.\d\d", line)) == 4
+        assert len(re.findall(r"[1-3]\.\d\d [+-][0-2]\.\d\d", line)) == len(names)
     assert "1'm 50 50rry" in out
     assert heard("perturb", REPLY, "--seeker", "My flight was cancelled.").stdout == done.stdout
     assert heard("perturb", REPLY, "--seed", "1").stdout != done.stdout
@@ -59,7 +63,7 @@ def test_json_lines_give_the_means_and_name_bad_lines(encoder_folder: Path) -> N
         assert f"| {kind} |" in out
     assert "| shortened | 1 of 2 |" in out
     assert "1 more replies have no score as they are" in out
-    assert len(re.findall(r"[+-]\d\.\d{3} ± \d\.\d{3}", out)) == 4 * len(STUDY)
+    assert len(re.findall(r"[+-]\d\.\d{3} ± \d\.\d{3}", out)) == (5 if "Perceived" in out else 4) * len(STUDY)
     assert "\x1b" not in said  # nobody watches, so no bar
 
 
@@ -152,4 +156,33 @@ def test_the_tables_by_hand() -> None:
         "Scored before and not scored once perturbed: half: 1.",
         "",
         "3 more replies have no score as they are, so they are in no row of the table.",
+    ]
+
+
+class Called(ByLength):
+    """Rates like ByLength, and says that people call every scored word worth half a point."""
+
+    def score(self, seeker: str, reply: str) -> EmpathyScore:
+        score = super().score(seeker, reply)
+        return score if score.empathy is None else replace(score, perceived=1 + len(reply.split()) / 2)
+
+
+def test_how_people_would_call_a_reply_is_a_column_where_the_head_says_it() -> None:
+    original, found = changes(Called(), "", "a b", KINDS)
+    moved = with_perceived(original, found)
+    lines = render(original, "a b", moved).splitlines()
+    assert lines[0].split()[-1] == "Perceived"
+    assert lines[1].split()[-1] == "2.00"
+    assert lines[3].split()[-2:] == ["1.50", "-0.50"]
+    other, more = changes(Called(), "", "a", KINDS)
+    moved += with_perceived(other, more)
+    assert table(summaries_of(moved), 2, 0).splitlines() == [
+        "| | replies changed | Cognitive | Emotional | Behavioral | Empathy | Perceived | size of Empathy's change |",
+        "|---|---|---|---|---|---|---|---|",
+        "| half | 1 of 2 | -1.000 ± 0.000 | -1.000 ± 0.000 | +0.000 ± 0.000 | -0.667 ± 0.000 | -0.500 ± 0.000 |"
+        " 0.667 |",
+        "| none | 0 of 2 |  |  |  |  |  |  |",
+        "| one | 2 of 2 | -0.500 ± 0.707 | -0.500 ± 0.707 | +0.000 ± 0.000 | -0.333 ± 0.471 | -0.250 ± 0.354 | 0.333 |",
+        "",
+        "Scored before and not scored once perturbed: half: 1.",
     ]

@@ -48,6 +48,8 @@ class ScoreView:
     """The whole result in a few words, for the browser's title."""
     rows: tuple[Row, ...]
     """Empathy first; empty when there is no score."""
+    perceived: str
+    """How empathic people would call the reply, as a sentence; "" when the scorer does not say."""
     reason: str
     """Why there is no score; "" when there is one."""
     notes: tuple[str, ...]
@@ -78,6 +80,7 @@ def view_of(score: EmpathyScore, reply: str) -> ScoreView:
     return ScoreView(
         title=f"Empathy {rows[0].shown}, {rows[0].level}" if rows else "Not scored",
         rows=rows,
+        perceived=props["perceived"] or "",
         reason=props["reason"] or "",
         notes=tuple(NOTES.get(note, note) for note in score.notes),
         pieces=pieces if found else (),

@@ -140,6 +140,7 @@ def test_flags_as_csv_hold_no_formula_and_lose_nothing(folder: Path) -> None:
         for cell in row.values():
             assert not cell.lstrip().startswith(("=", "+", "-", "@", "＝"))
         assert (row["status"], row["empathy"], row["head_name"]) == ("scored", "2.0000", "default")
+        assert row["perceived"] == "2.4000"
     assert {row["reply"].removeprefix("'") for row in rows} == {*FORMULAS, *HARMLESS}
     assert {row["reply"] for row in rows} == {*(f"'{text}" for text in FORMULAS), *HARMLESS}
     assert heard("data", "flags", "--csv").stdout.splitlines()[0] == ",".join(f'"{name}"' for name in rows[0])
@@ -149,7 +150,7 @@ def test_flags_as_json_lines_are_as_they_were_written(folder: Path) -> None:
     flag_some(folder, FORMULAS)
     lines = [json.loads(line) for line in heard("data", "flags").stdout.splitlines()]
     assert {line["note"] for line in lines} == set(FORMULAS)
-    assert {line["cognitive"] for line in lines} == {1.5}
+    assert {(line["cognitive"], line["perceived"]) for line in lines} == {(1.5, 2.4)}
 
 
 def test_no_flags_give_a_header_alone_and_a_bad_file_a_sentence(folder: Path) -> None:

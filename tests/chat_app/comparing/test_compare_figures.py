@@ -160,6 +160,29 @@ def test_without_matplotlib_one_line_says_what_to_install(tmp_path: Path, monkey
     assert list(tmp_path.iterdir()) == []
 
 
+def test_how_people_would_call_the_answers_has_a_column_where_the_head_says_it() -> None:
+    plain = [called(answer(n, "plain", 1.5), 2.0) for n in range(3)]
+    answers = [*plain, *(called(answer(n, "up", 1.5), 2.0 + n / 10) for n in range(3)), answer(4, "up", 2.0)]
+    found = differences(answers)
+    assert of(found, "up", measure="perceived").estimate.value == pytest.approx(0.1)
+    text = "\n".join(grid.markdown() for grid in report_tables(answers, found))
+    assert "| | Cognitive | Emotional | Behavioral | Empathy | Perceived |" in text
+    assert "| | pairs | Cognitive | Emotional | Behavioral | Empathy | Perceived | p | Holm |" in text
+    values = {(row["part"], row["strategy"], row["measure"]): row for row in table(summary_csv(answers, found))}
+    assert (values["score", "up", "perceived"]["n"], values["score", "up", "empathy"]["n"]) == ("3", "4")
+    assert [row["perceived"] for row in table(results_csv(answers))][-2:] == ["2.2000", ""]
+    assert "perceived" not in radar_means(answers)["m / listener / up"]
+    without_it = [answer(1, "plain", 1.5)]
+    assert "Perceived" not in "\n".join(grid.markdown() for grid in report_tables(without_it, []))
+    assert "perceived" not in {row["measure"] for row in table(summary_csv(without_it, []))}
+
+
+def called(one: Answer, perceived: float) -> Answer:
+    """The answer with a score of how empathic people would call each draft."""
+    drafts = [replace(made, score=replace(made.score, perceived=perceived)) for made in one.drafts if made.score]
+    return replace(one, drafts=tuple(drafts))
+
+
 # Policies
 
 
@@ -197,6 +220,18 @@ def test_what_a_policy_brings_and_costs_by_hand() -> None:
     values = {row["measure"]: row["value"] for row in table(policies_csv([found]))}
     assert (values["gain_empathy"], values["drafts"], values["improved"]) == ("0.1250", "9", "0.2500")
     assert "+0.12" in policy_tables([found])[0].markdown()
+
+
+def test_a_gain_in_how_people_would_call_it_is_told_where_it_is_known() -> None:
+    first, kept = called(several(1, 1.5, 2.0), 1.4).drafts
+    assert kept.score is not None
+    better = replace(kept, score=replace(kept.score, perceived=1.9))
+    known = figures_of("p", [replace(several(1, 1.5, 2.0), drafts=(first, better)), several(2, 1.5, 2.0)])
+    assert (known.gain["perceived"].n, known.gain["perceived"].value) == (1, pytest.approx(0.5))
+    lines = policy_tables([known, figures_of("q", [several(1, 1.5, 2.0)])])[1].markdown().splitlines()
+    assert lines[2] == "| | Cognitive | Emotional | Behavioral | Empathy | Perceived |"
+    assert lines[4].endswith("| +0.50 |")
+    assert lines[5].endswith("| none |")
 
 
 def test_a_policy_without_answers_has_no_figures_and_no_zero() -> None:

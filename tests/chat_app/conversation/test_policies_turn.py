@@ -2,8 +2,9 @@
 
 import json
 import uuid
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from heard.chat_app.startup import open_services
 from heard.chat_app.studies.study_answers import write_answer
 from heard.chat_app.studies.study_file import StudyFile, parse_study
 from heard.db.study_records import AnswerRecord, AnswerStatus
+from heard.scorer.score import Rated, Scorer
 from tests.chat_app.conversation.test_turn import COLD, PERSON, QUESTION, WARM, World
 from tests.servers import Script, ScriptedServer, cut, refusal, reply
 
@@ -24,11 +26,12 @@ CRITIQUE = "Warmth: it does not show that anybody cares. SECRET-OF-THE-CRITIC"
 
 @asynccontextmanager
 async def turns(folder: Path, weights: Weights, policy: str, *scripts: Script) -> AsyncIterator[World]:
-    """A world in which the switch turns on `policy`."""
+    """A world in which the switch turns on `policy`, one of heard's or of the folder's `prompts`."""
     with ScriptedServer(*scripts) as server:
         models = folder / "models.toml"
         models.write_text(f'scripted = {{ provider = "openai", model = "m", base_url = "{server.base_url}" }}\n')
-        settings = Settings(data_dir=folder, models_file=models, improve_policy=policy)
+        own = folder / "prompts" if (folder / "prompts").exists() else None
+        settings = Settings(data_dir=folder, models_file=models, improve_policy=policy, prompts_dir=own)
         async with open_services(settings, weights) as services:
             await services.store.ensure_participant(PERSON)
             yield World(services, server)
@@ -109,6 +112,34 @@ async def test_the_sliders_threshold_is_the_one_in_force(tmp_path: Path, weights
         await world.run(world.request(auto_improve=True, threshold=3.0))
         assert len(world.server.requests) == 2 + 3
         assert [row[0] for row in world.rows("SELECT policy FROM reply")].count("below-threshold") == 2
+
+
+@pytest.mark.parametrize("kind", ["below threshold\nbelow: 2.0", "best of n"])
+@pytest.mark.parametrize("numbers", [{COLD: 1.2, WARM: 2.4}, {}])
+async def test_a_policy_that_watches_how_people_would_call_it(
+    tmp_path: Path, weights: Weights, monkeypatch: pytest.MonkeyPatch, kind: str, numbers: dict[str, float]
+) -> None:
+    rate = Scorer.rated
+
+    def rated(self: Scorer, seeker: str, reply: str, earlier: Sequence[str] = ()) -> Rated:
+        found = rate(self, seeker, reply, earlier)
+        return replace(found, score=replace(found.score, perceived=numbers.get(reply)))
+
+    monkeypatch.setattr(Scorer, "rated", rated)
+    (tmp_path / "prompts" / "policies").mkdir(parents=True)
+    text = f"name: People\ndescription: x\nkind: {kind}\nmost_drafts: 2\nwatches: perceived\n"
+    (tmp_path / "prompts" / "policies" / "people.yaml").write_text(text, encoding="utf-8")
+    async with turns(tmp_path, weights, "people", reply(COLD), reply(WARM)) as world:
+        finished = (await world.run(world.request(auto_improve=True, threshold=2.0)))[-1]
+        assert isinstance(finished, Finished)
+        assert finished.reply.kept.text == (WARM if numbers else COLD)
+        assert len(world.server.requests) == (2 if numbers else 1)
+        stored = [json.loads(row[0]).get("not_rewritten") for row in world.rows("SELECT details FROM score")]
+        said = "The policy people watches the number perceived, which this head does not give."
+        assert stored == ([None, None] if numbers else [said])
+        assert world.rows("SELECT perceived FROM score ORDER BY perceived") == (
+            [(1.2,), (2.4,)] if numbers else [(None,)]
+        )
 
 
 @pytest.mark.parametrize(("improve", "drafts"), [("on", 3), ("off", 1)])

@@ -7,15 +7,24 @@ from typing import Any
 
 import pytest
 
+from heard.chat_app.conversation.drafts import Drafts
 from heard.chat_app.conversation.formulaic import formulaic, same_opening, stacked
-from heard.chat_app.conversation.rewriting import critique_guidance, guidance_for, needs_another_draft, with_draft_seed
+from heard.chat_app.conversation.rewriting import (
+    critique_guidance,
+    guidance_for,
+    lacks_watched,
+    needs_another_draft,
+    with_draft_seed,
+)
 from heard.chat_app.models.catalogue import BUILT_IN
 from heard.db.records import DraftRecord, DraftStatus, ScoreRecord
 from heard.prompts.library import PromptLibrary
 from heard.prompts.records import Policy
+from heard.scorer.records import EmpathyScore, ScoreStatus
 from heard.scorer.training.data import project_set
 
-POLICIES = PromptLibrary.load().policies
+LIBRARY = PromptLibrary.load()
+POLICIES = LIBRARY.policies
 BELOW, STOPS = POLICIES["below-threshold"], POLICIES["below-with-stops"]
 HEAPED = "I feel your pain, sadness, sorrow and fear. That is all so hard."
 
@@ -87,6 +96,51 @@ def test_the_weakest_or_all_that_are_low_are_named() -> None:
     assert single is not None
     assert single.aim == "emotional"
     assert guidance_for(POLICIES["best-of-3"], weak, library) is None
+
+
+def test_a_policy_may_watch_how_people_would_call_it() -> None:
+    people = replace(STOPS, watches="perceived")
+    assert needs_another_draft(people, [draft(2.9, perceived=1.9)], None)
+    assert not needs_another_draft(people, [draft(1.1, perceived=2.0)], None)
+    assert not needs_another_draft(people, [draft(1.5, perceived=1.5), draft(1.9, "Another.", perceived=1.54)], None)
+    assert needs_another_draft(people, [draft(1.9, perceived=1.5), draft(1.5, "Another.", perceived=1.56)], None)
+    told = guidance_for(people, draft(1.9, emotional=1.2, cognitive=2.1, behavioral=2.4, perceived=1.2), LIBRARY)
+    assert told is not None
+    assert told.aim == "emotional", "a rewrite is told of components"
+
+
+def test_a_policy_that_watches_a_component_names_it() -> None:
+    told = guidance_for(replace(BELOW, watches="cognitive"), draft(1.5, cognitive=1.4, emotional=1.1), LIBRARY)
+    assert told is not None
+    assert told.aim == "cognitive"
+    assert not needs_another_draft(replace(BELOW, watches="cognitive"), [draft(1.2, cognitive=1.8)], None)
+
+
+@pytest.mark.parametrize("name", ["below-threshold", "below-with-stops", "best-of-3", "critique"])
+def test_without_the_number_that_it_watches_nothing_is_written_again(name: str) -> None:
+    policy = replace(POLICIES[name], watches="perceived")
+    assert lacks_watched(policy, draft(1.0))
+    assert not needs_another_draft(policy, [draft(1.0)], None)
+    assert not lacks_watched(policy, draft(None)), "no score at all is another thing"
+    assert not lacks_watched(POLICIES[name], draft(1.0))
+
+
+def test_the_best_by_the_number_that_is_watched_is_kept_and_a_missing_one_is_told() -> None:
+    known = EmpathyScore(ScoreStatus.SCORED, 2.0, 2.0, 2.0, None, "h", "0" * 64, "0" * 64)
+    made = Drafts(ended=[draft(1.5, perceived=2.2), draft(2.5, "Another.", perceived=1.2)], policy="mine")
+    assert [one.kept for one in made.with_best_kept()] == [False, True]
+    made.watches = "perceived"
+    assert [one.kept for one in made.with_best_kept()] == [True, False]
+    made.set_score(replace(known, perceived=2.3))
+    assert [one.kept for one in made.with_best_kept()] == [False, True]
+    newest = made.ended[-1].score
+    assert newest is not None
+    assert newest.details == known.details
+    made.set_score(known)
+    newest = made.ended[-1].score
+    assert newest is not None
+    said = "The policy mine watches the number perceived, which this head does not give."
+    assert newest.details == {**known.details, "not_rewritten": said}
 
 
 def test_braces_in_a_models_words_stay_what_they_are() -> None:

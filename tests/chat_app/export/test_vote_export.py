@@ -78,7 +78,7 @@ def test_long_wide_and_the_rows_agree(url: str, tmp_path: Path) -> None:
             assert (slot["votable"], slot["not_votable_because"]) == (kept.votable, kept.reason)
             assert slot["most"] == (vote.most == kept.position) == (row["most"] == letter)
             assert slot["least"] == (vote.least == kept.position) == (row["least"] == letter)
-            for name in ("source", "votable", "status", "leak", "empathy", "text", "characters"):
+            for name in ("source", "votable", "status", "leak", "empathy", "perceived", "text", "characters"):
                 assert row[f"{name}_{letter}"] == slot[name]
             for name in ("source", "text", "model", "bold", "links", "cognitive", "improved", "total_seconds"):
                 assert slot[name] == answer[name]
@@ -89,7 +89,8 @@ def test_long_wide_and_the_rows_agree(url: str, tmp_path: Path) -> None:
     assert first["attention_passed"] is (first["most_source"] == "human")
     calm = next(row for row in answers.values() if row["source"] == "calm" and row["study"] == "survey")
     assert calm["earlier_text"] == f"first: {calm['text']}"
-    assert (calm["earlier_empathy"], calm["leak"]) == (2.0, None)
+    assert (calm["empathy"], calm["perceived"]) == (2.0, 2.4)
+    assert (calm["earlier_empathy"], calm["earlier_perceived"], calm["leak"]) == (2.0, 2.4, None)
     assert {row["leak"] for row in answers.values() if row["source"] == "=model"} == {"model;maker"}
     assert [row["reason"] for row in parts["vote_changes"]] == ["first", "first"]
     assert {row["changes"] for row in wide.values()} == {0, 1}

@@ -35,6 +35,7 @@ def record(score: EmpathyScore) -> ScoreRecord:
         "0" * 64,
         "0" * 64,
         score.details,
+        score.perceived,
     )
 
 
@@ -137,6 +138,32 @@ def test_not_scored_is_a_reason_and_never_a_number(status: ScoreStatus) -> None:
     assert props["empathy"] is None
     assert props["spoken"] == "Not scored: This reply is not in English."
     assert not re.search(r"\d", json.dumps(props))
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [
+        (1.2, "People would probably call this hardly empathic (1.2)."),
+        (2.3, "People would probably call this moderately empathic (2.3)."),
+        (2.46, "People would probably call this moderately empathic (2.46)."),
+        (2.5, "People would probably call this very empathic (2.5)."),
+    ],
+)
+def test_one_line_says_how_people_would_call_it(value: float, said: str) -> None:
+    score = replace(scored(2, 2, 2), perceived=value)
+    live = live_props({1: score}, {1: "t"}, None, rewriting=False)
+    assert live == final_props([draft(1, score, kept=True)])
+    assert live["score"]["perceived"] == said
+    assert live["score"]["spoken"].endswith(f"Behavioral 2.0 of 3, Moderate. {said}")
+    assert len(live["score"]["bars"]) == 3
+
+
+def test_without_it_the_card_says_nothing_of_it() -> None:
+    props = score_props(scored(2, 2, 2))
+    assert props["perceived"] is None
+    assert "People" not in json.dumps(props)
+    source = (PUBLIC / "elements" / "ScoreCard.jsx").read_text(encoding="utf-8")
+    assert 'score.perceived ? <p className="hc-people" aria-hidden="true">' in source
 
 
 def test_a_plain_reply_looks_the_same_live_and_stored() -> None:

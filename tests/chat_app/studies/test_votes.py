@@ -93,8 +93,8 @@ async def test_a_vote_and_its_reveal(web: Web, ballot: BallotRecord) -> None:
     assert [one["letter"] + "=" + one["source"] for one in told["reveal"]] == ["A=human", "B=north", "C=south"]
     assert told["reveal"][1] == {
         "letter": "B", "source": "north", "model": "model-of-north", "persona": None, "strategy": None,
-        "scores": {"cognitive": 1.5, "emotional": 2.0, "behavioral": 2.5, "empathy": 2.0}, "seconds": None,
-        "improved": False,
+        "scores": {"cognitive": 1.5, "emotional": 2.0, "behavioral": 2.5, "empathy": 2.0, "perceived": 2.4},
+        "seconds": None, "improved": False,
     }  # fmt: skip
     assert votes(web) == [("ranked", 1, 2, "It listens.", 3.5, "phone", 0)]
 

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 
 from heard.chat_app.common.settings import Settings
@@ -38,11 +39,13 @@ async def through(services: Services, folder: Path, *, at_once: int = 1) -> tupl
         return journal.run(), report
 
 
-async def figures(services: Services, folder: Path, run: VoiceRun) -> VoiceFigures:
+async def figures(services: Services, folder: Path, run: VoiceRun, **scores: float) -> VoiceFigures:
+    """The figures of a run, with these scores of every reply beside its own."""
     conversations: tuple[Conversation, ...] = read_conversations(folder / "messages.yaml")
     judge = Judge(services.scorer, services.guard, services.library.personas["listener"])
     spoken = run.said(conversations)
     judged = await asyncio.to_thread(judge.judge_all, spoken, run.models, lambda _: None)
+    judged = [replace(one, scores={**one.scores, **scores}) for one in judged]
     return figures_of(run.source, spoken, judged, 6, guard=True)
 
 
@@ -59,6 +62,7 @@ async def test_every_message_goes_through_the_gate_and_a_talk_remembers_what_was
         async with opened(tmp_path, weights) as services:
             run, report = await through(services, tmp_path)
             found = await figures(services, tmp_path, run)
+            called = await figures(services, tmp_path, run, perceived=2.0)
     assert (report.written, report.failed, report.not_tried) == (6, {}, 0)
     texts = {name: one.text for name, one in run.replies.items()}
     assert texts == {
@@ -86,6 +90,7 @@ async def test_every_message_goes_through_the_gate_and_a_talk_remembers_what_was
     assert found.shown["whole last sentence"].endswith("5 of 5)")
     assert found.shown["length within the persona's bounds"].endswith("4 of 5)"), "two words are too few"
     assert found.shown["Empathy, mean of 1 to 3"].endswith("; 5)")
+    assert called.shown["Perceived, mean of 1 to 3"].startswith("2.00 ")
     assert found.raw["drafts"] == "7"
     assert found.raw["agrees to meet or to be reached"].endswith("1 of 7)")
     assert found.raw["caught: contact"] == "1 of 7"

@@ -343,6 +343,13 @@ def test_ranges_and_notes_are_shown_where_the_score_has_them() -> None:
     assert [note.endswith(".") for note in view.notes] == [True]
 
 
+def test_how_people_would_call_it_is_a_sentence_where_the_score_has_it() -> None:
+    assert view_of(rated(), "words").perceived == ""
+    view = view_of(rated(perceived=1.2), "words")
+    assert view.perceived == "People would probably call this hardly empathic (1.2)."
+    assert len(view.rows) == 4
+
+
 def test_the_strongest_part_is_marked_the_first_on_a_tie() -> None:
     view = view_of(rated(evidence={"cognitive": (Span(0, 1, 1.0),), "emotional": (Span(1, 2, 1.0),)}), "words")
     assert view.carried == "Emotional"

@@ -111,6 +111,7 @@ export default function ScoreCard() {
       ) : (
         <p className="hc-none"><strong>Not scored.</strong> {score.reason}</p>
       )}
+      {score.perceived ? <p className="hc-people" aria-hidden="true">{score.perceived}</p> : null}
       {improved ? <p className="hc-badge"><span aria-hidden="true">✓</span> Improved: written again, and this draft scored best</p> : null}
       {note ? <p className="hc-note" role="status">{note}</p> : null}
       {(score.notes ?? []).map((said) => <p key={said} className="hc-note">{said}</p>)}
