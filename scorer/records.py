@@ -37,6 +37,11 @@ class ScoreStatus(StrEnum):
     """The reply is in another language than the message."""
     INCOHERENT = "incoherent"
     """Debris, loops, or sentences that do not hang together."""
+    PARTIAL = "partial"
+    """Only some of the numbers: the rater does not give all three components, so there is no Empathy. Never given by
+    heard's own scorer."""
+    UNRATED = "unrated"
+    """Another rater was asked and gave no usable numbers. Never given by heard's own scorer."""
     CRISIS = "crisis"
     """Never given by the scorer itself: whoever looks for a crisis first gives it, and then the scorer sees no text."""
 
@@ -74,8 +79,9 @@ class Span:
 class EmpathyScore:
     """The rating of one reply.
 
-    The three components are floats on 1..3 when `status` is "scored" and None otherwise; `empathy` is their mean
-    (the study's equation). `reason` is a plain sentence when there is no score.
+    The three components are floats on 1..3 when `status` is "scored" and None otherwise, except that "partial" has
+    those that its rater gives; `empathy` is their mean (the study's equation). `reason` is a plain sentence when there
+    is no score, or only a part of one.
     """
 
     status: ScoreStatus
@@ -88,11 +94,11 @@ class EmpathyScore:
     reason: str | None
     """Why there is no score, as a sentence for the person; None when scored."""
     head_name: str
-    """Folder name of the head below `scorer/heads/`."""
+    """Folder name of the head below `scorer/heads/`, or what another rater is called (`scorer/other_rater.py`)."""
     head_sha256: str
-    """Of the head's weights file, 64 hex digits."""
+    """Of the head's weights file, 64 hex digits; of a classifier's rater.toml, of a judge's prompt file."""
     encoder_sha256: str
-    """Of the encoder's weights file, 64 hex digits."""
+    """Of the encoder's weights file, 64 hex digits; of a classifier's weights; "" of a judge."""
     perceived: float | None = None
     """How empathic people would call the reply, 1..3; None when not scored, or by a head that was not taught it."""
     notes: tuple[str, ...] = ()

@@ -14,6 +14,7 @@ from heard.scorer.english import English
 from heard.scorer.errors import ScorerError
 from heard.scorer.evidence import spans
 from heard.scorer.head import Array, Head
+from heard.scorer.other_rater import JUDGE, classifier_folder
 from heard.scorer.records import COMPONENTS, HIGHEST, LOWEST, SCALES, EmpathyScore, Level, ScoreStatus, level_of
 from heard.scorer.relevance import LOOKED_BACK, is_short, verdict
 from heard.scorer.shared_emotion import implied_emotion
@@ -37,6 +38,11 @@ def head_folder(name: str) -> Path:
     for folder in (HEADS / name, here / name, Path(name)):
         if (folder / "head.toml").is_file():
             return folder
+    if name.startswith(JUDGE) or classifier_folder(name):
+        raise ScorerError(
+            f"{name} rates for heard score, heard compare and heard evaluate --data alone, and here a head of heard's "
+            "own is needed. Name one as scorer_head or --head, such as default."
+        )
     known = ", ".join(sorted({path.parent.name for place in (HEADS, here) for path in place.glob("*/head.toml")}))
     raise ScorerError(
         f'There is no scorer head "{name}". There are: {known or "none"}. A path to a head\'s folder works too.'
