@@ -5,14 +5,12 @@ No text is logged, and no error message quotes it.
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, TextIO
+from typing import Annotated, Any, BinaryIO, TextIO
 
 import typer
 
 from heard.chat_app.commands.json_lines import LineError, answer_lines, identity_of, listed
-
-if TYPE_CHECKING:
-    from heard.chat_app.safety.assessment import Assessor
+from heard.chat_app.commands.own_head import danger_reader
 
 app = typer.Typer()
 
@@ -44,19 +42,11 @@ def check(
     if measure is not None:
         raise typer.Exit(_measure(measure))
 
-    verdict = _assessor().assess(text or "")
+    verdict = danger_reader().assess(text or "")
     if verdict.crisis:
         typer.echo(f"crisis: {verdict.category} ({verdict.danger}, by {verdict.reader})")
     else:
         typer.echo("no crisis found" if verdict.level == "none" else f"no crisis found, but: {verdict.level}")
-
-
-def _assessor() -> "Assessor":
-    from heard.chat_app.commands.score import encoder_folder
-    from heard.chat_app.safety.assessment import Assessor
-    from heard.scorer.encoder import Encoder
-
-    return Assessor.load(lambda file: Encoder.load(encoder_folder(), file.layers, sha256=file.encoder_sha256))
 
 
 def _fail(sentence: str) -> None:
@@ -66,7 +56,7 @@ def _fail(sentence: str) -> None:
 
 def _filter(source: BinaryIO, out: TextIO) -> int:
     """Answer every line of `source` in order, each flushed at once. Returns 0, or 2 if any line could not be read."""
-    assessor = _assessor()
+    assessor = danger_reader()
 
     def answer(row: dict[str, Any]) -> dict[str, Any]:
         identity = identity_of(row)
@@ -112,7 +102,7 @@ def _measure(path: Path) -> int:
 
         lines = read_lines(path)
         with Progress() as on_progress:
-            typer.echo(measured_by(_assessor(), lines, on_progress), nl=False)
+            typer.echo(measured_by(danger_reader(), lines, on_progress), nl=False)
         return 0
     from heard.chat_app.safety.measure import MeasureError, load_cases, report
 

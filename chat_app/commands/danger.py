@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from heard.chat_app.commands.own_head import encoder_folder
 from heard.chat_app.commands.progress import Progress
-from heard.chat_app.commands.score import CommandError, EncoderOption, encoder_folder, training_imports
+from heard.chat_app.commands.score import CommandError, EncoderOption, training_imports
 from heard.chat_app.commands.training_output import CardOption, check_folder, show_figures
 
 if TYPE_CHECKING:

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from heard.chat_app.commands.own_head import encoder_folder
 from heard.chat_app.commands.progress import Progress
-from heard.chat_app.commands.score import CommandError, EncoderOption, encoder_folder, training_imports
+from heard.chat_app.commands.score import CommandError, EncoderOption, training_imports
 from heard.chat_app.commands.training_output import CardOption, check_folder, show_figures
 
 if TYPE_CHECKING:
@@ -90,7 +91,7 @@ def train_guard(
 
 
 def _open_guard() -> "ReplyGuard":
-    from heard.chat_app.commands.score import open_scorer
+    from heard.chat_app.commands.own_head import open_scorer
     from heard.chat_app.safety.reply_guard import ReplyGuard
     from heard.scorer.encoder import Encoder
     from heard.scorer.guard_head import GuardHeadFile

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Annotated, BinaryIO
 import typer
 
 from heard.chat_app.commands.json_lines import LineError, read_lines
+from heard.chat_app.commands.own_head import open_scorer
 from heard.chat_app.commands.progress import Progress
-from heard.chat_app.commands.score import CommandError, EncoderOption, HeadOption, open_scorer, seeker_and_reply
+from heard.chat_app.commands.score import CommandError, EncoderOption, HeadOption, seeker_and_reply
 
 if TYPE_CHECKING:
     from heard.scorer.evaluation.perturb import Perturb

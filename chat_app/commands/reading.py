@@ -5,8 +5,9 @@ from typing import Annotated
 
 import typer
 
+from heard.chat_app.commands.own_head import encoder_folder
 from heard.chat_app.commands.progress import Progress
-from heard.chat_app.commands.score import EncoderOption, encoder_folder, training_imports
+from heard.chat_app.commands.score import EncoderOption, training_imports
 from heard.chat_app.commands.training_output import CardOption, check_folder, show_figures
 
 app = typer.Typer()
