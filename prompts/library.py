@@ -21,6 +21,7 @@ from heard.prompts.bot_answer_files import NO_ANSWERS, BotAnswers, read_bot_answ
 from heard.prompts.example_files import Example, ExampleSet, read_examples
 from heard.prompts.fields import NonEmpty, only_variables
 from heard.prompts.files import PromptFileError, read_record, yaml_files
+from heard.prompts.judge_file import JudgeInstructions, read_judge
 from heard.prompts.persona_files import WORD, read_persona
 from heard.prompts.policy_files import read_policy
 from heard.prompts.records import Persona, Policy, Strategy
@@ -62,6 +63,7 @@ PARTS: Mapping[str, Reader] = {
     "guidance.yaml": _read_guidance,
     "summary.yaml": lambda path, _: read_record(path, SummaryInstructions),
     "bot_answers.yaml": lambda path, _: read_bot_answers(path),
+    "judge.yaml": lambda path, _: read_judge(path),
 }
 """What a folder may hold, and how each file of it is read."""
 MENUS = ("personas", "strategies", "policies")
@@ -87,6 +89,8 @@ class PromptLibrary:
     """How a long conversation is summed up."""
     bot_answers: BotAnswers
     """What is answered to questions about the bot."""
+    judge: JudgeInstructions
+    """What a model is told that rates replies."""
     examples: dict[str, tuple[Example, ...]] = field(default_factory=dict)
     """Exchanges to show before a message, by the persona whose voice they have (`Persona.examples_of`)."""
     fault: str | None = None
@@ -109,9 +113,8 @@ class PromptLibrary:
         `persona_word` stands for `{persona_word}` in every text of a persona and of the guidance. Raises
         PromptFileError with every fault of every file.
         """
-        library = cls(
-            {}, {}, {}, {}, SummaryInstructions("", 0), NO_ANSWERS, _folder=folder or BUILT_IN, _word=persona_word
-        )
+        nothing = (SummaryInstructions("", 0), NO_ANSWERS, JudgeInstructions("", 0))
+        library = cls({}, {}, {}, {}, *nothing, _folder=folder or BUILT_IN, _word=persona_word)
         library._stamps = library._current_stamps()
         faults = [*_ignored(library._folder), *library._read()]
         if faults:
@@ -168,7 +171,7 @@ class PromptLibrary:
                 setattr(self, part, {record.id: record for record in by_order})
             self.examples = {one.id: one.examples for one in read["examples"]}
             (self.guidance,), (self.summary,) = read["guidance.yaml"], read["summary.yaml"]
-            (self.bot_answers,) = read["bot_answers.yaml"]
+            (self.bot_answers,), (self.judge,) = read["bot_answers.yaml"], read["judge.yaml"]
         return faults
 
     def _example_faults(self, personas: Iterable[Persona], sets: Iterable[ExampleSet]) -> Iterator[str]:

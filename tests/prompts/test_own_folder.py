@@ -22,6 +22,7 @@ TEXTS = {
         "  readers: {here: f, elsewhere: g, blind: h}\n  research: {allowed: i, refused: j}\n  stored: k\n"
         "intents: {real: {texts: {default: An AI.}, phrasings: [are you real]}}\n"
     ),
+    "judge.yaml": "instructions: Rate it.\n",
 }
 """A sound file of each part."""
 OURS = PromptLibrary.load()
