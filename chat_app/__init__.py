@@ -12,6 +12,7 @@ A room imports only from rooms below it (tests/test_layering.py has the table). 
 - `comparing/`: models, strategies and policies compared on a file of questions
 - `studies/`: blind studies: study files, prepared and live answers, assignment, ballots, votes, the survey
 - `conversation/`: one turn from the message to the stored reply: drafts, scores, rewriting, summaries
+- `rating/`: other raters in the scorer's place: a language model as judge
 - `results/`: a study's statistics
 - `export/`: a study's data as CSV and Parquet with codebook and manifest
 - `models/`: language models: catalogue, client, providers, engines, downloads

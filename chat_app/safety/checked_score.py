@@ -5,9 +5,9 @@ from dataclasses import replace
 
 from heard.chat_app.safety import crisis_check
 from heard.chat_app.safety.assessment import assess
+from heard.scorer.rater import Rater
 from heard.scorer.records import EmpathyScore, ScoreStatus
 from heard.scorer.relevance import LOOKED_BACK
-from heard.scorer.score import Scorer
 from heard.scorer.score_json import HELP
 
 CRISIS = (
@@ -16,7 +16,7 @@ CRISIS = (
 )
 
 
-def checked_score(scorer: Scorer, seeker: str, reply: str, earlier: Sequence[str] = ()) -> EmpathyScore:
+def checked_score(scorer: Rater, seeker: str, reply: str, earlier: Sequence[str] = ()) -> EmpathyScore:
     """Return `scorer.score(...)`, or the status CRISIS if a text that it would read has suicidal or self-harm meaning.
 
     Blocking, also in the check of a long text. Never raises on any strings.
@@ -25,3 +25,18 @@ def checked_score(scorer: Scorer, seeker: str, reply: str, earlier: Sequence[str
     if crisis_check.check(reply).crisis or any(assess(text).crisis for text in told):
         return replace(scorer.score("", ""), status=ScoreStatus.CRISIS, reason=CRISIS)
     return scorer.score(seeker, reply, earlier)
+
+
+class CheckedRater:
+    """A rater that is asked through `checked_score` alone: for one that may send what it reads to a server."""
+
+    def __init__(self, rater: Rater) -> None:
+        self._rater = rater
+
+    def score(self, seeker: str, reply: str, earlier: Sequence[str] = ()) -> EmpathyScore:
+        """As `checked_score`."""
+        return checked_score(self._rater, seeker, reply, earlier)
+
+    def score_many(self, pairs: Sequence[tuple[str, str]]) -> list[EmpathyScore]:
+        """`score` for each (seeker, reply), in order."""
+        return [self.score(seeker, reply) for seeker, reply in pairs]
