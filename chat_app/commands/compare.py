@@ -6,7 +6,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from heard.chat_app.commands.own_head import rater_name
 from heard.chat_app.commands.progress import Progress
+from heard.chat_app.commands.raters import model_of_judge, own_head, with_rater
+from heard.chat_app.commands.score import HeadOption
 from heard.errors import UserError
 
 if TYPE_CHECKING:
@@ -74,6 +77,7 @@ def compare(
     ] = "on",
     open_calls: OpenCallsOption = 4,
     per_minute: PerMinuteOption = None,
+    head: HeadOption = "",
 ) -> None:
     """Answer every question with every model, persona and strategy, and score the answers.
 
@@ -91,7 +95,14 @@ def compare(
     asks for nothing twice. A question in a crisis is never sent. Failures are
     counted and told, and then the exit status is 2.
     """
-    from heard.chat_app.comparing.plan import Plan, default_persona, examples_wanted, resolve_names, with_examples
+    from heard.chat_app.comparing.plan import (
+        Plan,
+        default_persona,
+        examples_wanted,
+        raters_of,
+        resolve_names,
+        with_examples,
+    )
 
     wanted = examples_wanted(examples)
 
@@ -106,6 +117,7 @@ def compare(
             strategies=resolve_names("strategy", strategies, library.strategies),
             policies=(library.policies["never"],),
             examples=library.examples,
+            raters=raters_of(services),
         )
 
     def finish(answers: "Sequence[Answer]") -> "list[ReportTable]":
@@ -127,7 +139,7 @@ def compare(
         _draw(radar_means(answers), out)
         return tables
 
-    run_plan(plan, models, questions, out, open_calls, per_minute, finish)
+    run_plan(plan, models, questions, out, open_calls, per_minute, finish, rater=rater_name(head))
 
 
 def run_plan(
@@ -140,11 +152,13 @@ def run_plan(
     finish: "Callable[[Sequence[Answer]], list[ReportTable]]",
     *,
     kept: bool = True,
+    rater: str = "",
 ) -> None:
     """Run a plan, show the tables that `finish` makes of its answers, and report. Exit status 2 if anything failed.
 
     Of `models`, as the command line names them, those that are embedded are fetched if need be. `kept` is False if the
-    folder `out` is deleted when the command ends.
+    folder `out` is deleted when the command ends. `rater` names what scores the answers; without it that is the
+    head of the settings, and a rater that is not heard's own is refused.
     """
     import asyncio
 
@@ -155,15 +169,18 @@ def run_plan(
     from heard.chat_app.models.downloads import ensure_weights
 
     settings = load_settings()
+    settings = own_head(settings, rater) if rater else settings
     logging.getLogger("heard").setLevel(logging.ERROR)  # failures are told below, once
     usable = read_questions(questions, settings.message_limit)
     _print_left_out(usable)
-    weights = ensure_weights(settings.cache_dir, settings.embedded, also=[name.strip() for name in models.split(",")])
+    called = [*(name.strip() for name in models.split(",")), *model_of_judge(rater)]
+    weights = ensure_weights(settings.cache_dir, settings.embedded, also=called)
 
     async def work() -> "tuple[Plan, Journal, Report]":
         from heard.chat_app.startup import open_services
 
         async with open_services(settings, weights, serving=False) as services:
+            services = with_rater(services, rater) if rater else services
             plan = plan_of(services, usable)
             with Journal(out, plan.identity()) as journal:
                 return plan, journal, await _run(services, plan, journal, open_calls, per_minute)

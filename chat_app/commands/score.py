@@ -6,16 +6,19 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, TextIO
+from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, TextIO, cast
 
 import typer
 
 from heard.chat_app.commands.json_lines import LineError, answer_lines, identity_of, listed
+from heard.chat_app.commands.own_head import encoder_folder
 from heard.chat_app.commands.progress import Progress
+from heard.chat_app.commands.raters import opened_rater
 from heard.chat_app.commands.training_output import CardOption, check_folder
 from heard.errors import UserError
 
 if TYPE_CHECKING:
+    from heard.scorer.rater import Rater
     from heard.scorer.records import EmpathyScore
     from heard.scorer.score import Scorer
     from heard.scorer.training.labels import Labels
@@ -31,7 +34,12 @@ LABELS = {"perceived": "People"}
 """Numbers of a score that are not called by their own name."""
 
 HeadOption = Annotated[
-    str, typer.Option("--head", help="A head's name, or a path to its folder. Default: the setting scorer_head.")
+    str,
+    typer.Option(
+        "--head",
+        help="A head's name, or a path to its folder. heard score, compare and evaluate --data take another rater too: "
+        "the folder of a transformers classifier, or judge:MODEL (docs/raters.md). Default: the setting scorer_head.",
+    ),
 ]
 EncoderOption = Annotated[
     str,
@@ -77,10 +85,10 @@ def score(
         raise CommandError('Give one text, or --jsonl: heard score "That sounds hard."')
     from heard.chat_app.safety.checked_score import checked_score
 
-    scorer = open_scorer(head, encoder)
-    if jsonl:
-        raise typer.Exit(filter_lines(scorer, sys.stdin.buffer, sys.stdout))
-    typer.echo(render(checked_score(scorer, seeker, text or "")))
+    with opened_rater(head, encoder) as rater:
+        if jsonl:
+            raise typer.Exit(filter_lines(rater, sys.stdin.buffer, sys.stdout))
+        typer.echo(render(checked_score(rater, seeker, text or "")))
 
 
 @app.command()
@@ -162,7 +170,8 @@ def evaluate(
         from heard.scorer.evaluation.evaluate_labels import on_labels
 
         labels = _read_labels(data)
-        typer.echo(on_labels(open_scorer(head, encoder), labels))
+        with opened_rater(head, encoder, whole=True) as rater:
+            typer.echo(_rated_by(rater) + on_labels(cast("Scorer", rater), labels))
         return
     with training_imports():
         from heard.scorer.evaluation.evaluate import evaluate as tables
@@ -208,9 +217,10 @@ def _print_location(out: Path) -> None:
 
 def render(result: "EmpathyScore") -> str:
     """Return a score as a few lines of text for the terminal."""
-    from heard.scorer.records import NOTES, READINGS, level_of
+    from heard.scorer.other_rater import is_other
+    from heard.scorer.records import NOTES, READINGS, ScoreStatus, level_of
 
-    if result.empathy is None:
+    if result.empathy is None and result.status is not ScoreStatus.PARTIAL:
         return f"Not scored. {result.reason}"
     ranges = {name: f"  {low:.1f} to {high:.1f}" for name, (low, high) in result.intervals.items()}
     values = {name: value for name in READINGS if (value := getattr(result, name)) is not None}
@@ -222,13 +232,17 @@ def render(result: "EmpathyScore") -> str:
     lines += [NOTES[note] for note in result.notes]
     if ranges:
         lines.append("The range at the end holds nine of ten ratings of replies like those it was measured on.")
+    if result.reason:
+        lines.append(f"Scored in part. {result.reason}")
     lines.append("Scale: 1 lacking, 2 moderate, 3 strong. Empathy is the mean of the three.")
     if result.perceived is not None:
         lines.append("People is how empathic people would probably call the reply.")
+    if is_other(result.head_name):
+        lines.append(f"Rated by {result.head_name}, and not by a head of heard's own.")
     return "\n".join([*lines, CANNOT_TELL])
 
 
-def filter_lines(scorer: "Scorer", source: BinaryIO, out: TextIO) -> int:
+def filter_lines(scorer: "Rater", source: BinaryIO, out: TextIO) -> int:
     """Write the score of each line of `source` to `out`, in order. Returns the exit status: 2 if a line was faulty."""
     workers = os.cpu_count() or 1  # the encoder leaves Python's lock to the others while it reads
     faults = answer_lines(source, out, lambda row: _score_line(row, scorer), _error_line, workers)
@@ -258,7 +272,7 @@ def _earlier(row: dict[str, Any]) -> list[str]:
     return earlier
 
 
-def _score_line(row: dict[str, Any], scorer: "Scorer") -> dict[str, Any]:
+def _score_line(row: dict[str, Any], scorer: "Rater") -> dict[str, Any]:
     from heard.chat_app.safety.checked_score import checked_score
     from heard.scorer.score_json import as_json
 
@@ -275,17 +289,12 @@ def _bar(value: float) -> str:
     return "█" * filled + "░" * (20 - filled)
 
 
-def open_scorer(head: str, encoder: str) -> "Scorer":
-    """Load the scorer of the options --head and --encoder; by default that of the settings. Raises ScorerError."""
-    from heard.scorer.hub import encoder_of
-    from heard.scorer.score import Scorer, head_folder
+def _rated_by(rater: "Rater") -> str:
+    """A line that names a rater which is not heard's own; nothing for one that is."""
+    from heard.scorer.other_rater import is_other
 
-    if not head:
-        from heard.chat_app.common.settings import load_settings
-
-        head = load_settings().scorer_head
-    folder = head_folder(head)
-    return Scorer.load(folder, encoder_folder(encoder) if encoder else encoder_of(folder, encoder_folder))
+    label = rater.score("", "")
+    return f"Rated by {label.head_name} (sha256 {label.head_sha256}).\n\n" if is_other(label.head_name) else ""
 
 
 def _read_labels(path: Path) -> "Labels":
@@ -308,20 +317,6 @@ def training_imports() -> Iterator[None]:
         raise CommandError(
             'Training needs torch and transformers: pip install "heard[train]", or make train.'
         ) from error
-
-
-def encoder_folder(name: str = "") -> Path:
-    """Return the folder of the encoder called `name`; by default the embedded one, downloaded now if it is missing."""
-    if name:
-        from heard.scorer import hub
-
-        return hub.encoder_folder(name)
-    from heard.chat_app.common.settings import load_settings
-    from heard.chat_app.models.downloads import ENCODER, fetch_bundles
-
-    cache_dir = load_settings().cache_dir
-    fetch_bundles([ENCODER], cache_dir)
-    return ENCODER.folder_in(cache_dir)
 
 
 def _cache(folder: Path | None) -> Path:

@@ -112,9 +112,10 @@ class JournalFile:
         if not isinstance(identity, dict):
             raise JournalError(f"{self.path} is no journal of heard. Give {self._other} with --out.")
         for part, wanted in self._identity.items():
-            if identity.get(part) != wanted:
+            stored = identity.get(part, {})  # a part that is younger than the file was empty then
+            if stored != wanted:
                 raise JournalError(
-                    f"{self._place} holds another {self._holds}: {_difference(part, identity.get(part), wanted)} Give "
+                    f"{self._place} holds another {self._holds}: {_difference(part, stored, wanted)} Give "
                     f"{self._other} with --out, or ask for the same again to go on."
                 )
 
@@ -126,6 +127,6 @@ def _difference(part: str, stored: Any, wanted: Any) -> str:
     if not isinstance(stored, dict) or not isinstance(wanted, dict):
         return f"its {part} is {stored}." if part == "command" else f"its {part} are others."
     if list(stored) != list(wanted):
-        return f"its {part} are {', '.join(stored)}."
+        return f"its {part} are {', '.join(stored) or 'none'}."
     changed = next(name for name in wanted if wanted[name] != stored[name])
     return f"{changed} of its {part} has changed since."

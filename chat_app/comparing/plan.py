@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass, is_dataclass, replace
+from dataclasses import asdict, dataclass, field, is_dataclass, replace
 from enum import StrEnum
 from typing import Any, TypeVar
 
@@ -66,6 +66,8 @@ class Plan:
     policies: tuple[Policy, ...]
     examples: Mapping[str, tuple[Example, ...]]
     """The files of examples, by name."""
+    raters: Mapping[str, str] = field(default_factory=dict)
+    """sha256 by name of the rater in the scorer's place; empty for heard's own heads."""
 
     def answers_of_model(self, model: ModelSpec) -> Iterator[PlannedAnswer]:
         """Yield the answers of one model, question by question, so that an interrupted run has complete questions."""
@@ -90,6 +92,7 @@ class Plan:
             parts[what] = {one.id: content_digest(one) for one in getattr(self, what)}
         used = sorted({persona.examples_of for persona in self.personas if persona.examples})
         parts["examples"] = {name: content_digest([asdict(one) for one in self.examples[name]]) for name in used}
+        parts["raters"] = dict(self.raters)
         return parts
 
 
@@ -127,6 +130,14 @@ def with_examples(personas: Iterable[Persona], wanted: WithExamples) -> tuple[Pe
         variants = {WithExamples.ON: [persona], WithExamples.OFF: [without], WithExamples.BOTH: [persona, without]}
         found += variants[wanted] if persona.examples else [persona]
     return tuple(found)
+
+
+def raters_of(services: Services) -> dict[str, str]:
+    """Return the rater in the scorer's place, by name with the sha256 of all that it rates by; empty without one."""
+    if services.rater is None:
+        return {}
+    label = services.rater.score("", "")
+    return {label.head_name: content_digest([label.head_sha256, label.encoder_sha256])}
 
 
 def default_persona(services: Services) -> str:

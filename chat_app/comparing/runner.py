@@ -7,7 +7,7 @@ import asyncio
 from collections import Counter
 from collections.abc import AsyncGenerator, Callable, Iterator, Mapping
 from contextlib import aclosing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from aiolimiter import AsyncLimiter
 
@@ -21,6 +21,7 @@ from heard.chat_app.conversation.events import DraftComplete, TurnEvent
 from heard.chat_app.conversation.services import Services
 from heard.chat_app.models.records import FailureKind, ModelFailure, ModelSpec
 from heard.db.records import DraftStatus
+from heard.scorer.records import ScoreStatus
 
 MOST_FAILURES_IN_A_ROW = 5
 """Failures of one model in a row after which its remaining answers are left for the next run."""
@@ -110,6 +111,10 @@ class _Run:
                 self._failures_in_a_row[model] += 1
                 self.report.failed[planned.key] = (entry.failure, entry.sentence or "")
                 continue
+            if not entry.done:  # the answer is kept, and the next run asks the rater alone
+                self._failures_in_a_row[model] += 1
+                self.report.failed[planned.key] = (FailureKind.UNRATED, _reason(entry) or "")
+                continue
             self._failures_in_a_row[model] = 0
             self.report.written += 1
             self._done[model] += 1
@@ -136,7 +141,7 @@ class _Run:
         sentence = failure.sentence if failure else None
         if failure is not None and not drafts.complete:
             return JournalEntry(planned.key, drafts.with_best_kept(), False, failure.kind, sentence)
-        return JournalEntry(planned.key, drafts.with_best_kept(), True, None, sentence)
+        return _rated(JournalEntry(planned.key, drafts.with_best_kept(), True, None, sentence))
 
     async def _make_calls(
         self, planned: PlannedAnswer, drafts: Drafts, events: AsyncGenerator[TurnEvent, None]
@@ -154,7 +159,7 @@ class _Run:
     async def _score(self, planned: PlannedAnswer, unscored: JournalEntry) -> JournalEntry:
         drafts = Drafts(ended=list(unscored.drafts), policy=planned.policy.id)
         await score_newest_draft(self._services, planned.question.text, drafts)
-        return JournalEntry(planned.key, drafts.with_best_kept(), True)
+        return _rated(JournalEntry(planned.key, drafts.with_best_kept(), True))
 
     async def _store(self, entry: JournalEntry) -> None:
         async with self._writing:
@@ -164,6 +169,17 @@ class _Run:
             except asyncio.CancelledError:
                 await storing  # Ctrl-C must not lose a complete answer
                 raise
+
+
+def _rated(entry: JournalEntry) -> JournalEntry:
+    """An entry as it is, or not done where the rater was to score a draft and gave no numbers."""
+    return entry if _reason(entry) is None else replace(entry, done=False)
+
+
+def _reason(entry: JournalEntry) -> str | None:
+    """Why a rater gave no numbers for a draft of an entry; None where none was at a loss."""
+    scores = [draft.score for draft in entry.drafts if draft.score is not None]
+    return next((score.reason or "" for score in scores if score.status == ScoreStatus.UNRATED), None)
 
 
 async def _wait(pace: AsyncLimiter | None, calls: int) -> None:

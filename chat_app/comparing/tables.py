@@ -18,12 +18,13 @@ from heard.chat_app.comparing.answers import (
 )
 from heard.chat_app.comparing.figures import BASELINE, Difference, Estimate, mean_estimate
 from heard.chat_app.export.flag_table import csv_cell
+from heard.scorer.other_rater import is_other
 from heard.scorer.records import SCALES
 from heard.scorer.tables import Line, markdown
 
 RESULT_COLUMNS = (
     "question_id", "question", "model", "persona", "strategy", "text", *MEASURES, "prompt_tokens", "completion_tokens",
-    "first_token_seconds", "seconds", "status", "error", "prompt_sha256", "cut",
+    "first_token_seconds", "seconds", "status", "error", "prompt_sha256", "cut", "head_name",
 )  # fmt: skip
 SUMMARY_COLUMNS = ("part", "model", "persona", "strategy", "measure", "n", "value", "low", "high", "p", "p_holm")
 MEANS = "Scores of each source (mean of 1 to 3, with intervals of 95%)"
@@ -85,7 +86,7 @@ def report_tables(
         for source, group in grouped
     ]
     costs = [Line(names.of(source), _cost_cells(group)) for source, group in grouped]
-    tables = [ReportTable(MEANS + names.shared, tuple(means))]
+    tables = [ReportTable(MEANS + names.shared + _raters(answers), tuple(means))]
     if comparisons:
         tables.append(ReportTable(AGAINST + names.shared, tuple(_comparison_lines(comparisons, names))))
     if examples:
@@ -127,6 +128,13 @@ class _SourceNames:
     def of(self, source: Source) -> str:
         """Return the short name of a source."""
         return " / ".join(part for part, varies in zip(source, self._varies, strict=True) if varies)
+
+
+def _raters(answers: Iterable[Answer]) -> str:
+    """The end of a title that names the raters which are not heard's own; nothing where there are none."""
+    names = sorted({answer.score.head_name for answer in answers if answer.score is not None})
+    others = [name for name in names if is_other(name)]
+    return f"; rated by {', '.join(others)}" if others else ""
 
 
 def _mean(group: Iterable[Answer], measure: str) -> Estimate:
@@ -203,13 +211,13 @@ def _result(answer: Answer) -> Sequence[str | float | None]:
         empty = [None] * 4
         return (
             question, answer.question, model, persona, strategy, "", *scores, *empty, answer.status, answer.error,
-            None, None,
+            None, None, None,
         )  # fmt: skip
     cost = total_cost(answer.drafts)
     return (
         question, answer.question, model, persona, strategy, kept.text, *scores, _count(cost.prompt_tokens),
         _count(cost.completion_tokens), kept.first_token_seconds, cost.seconds, answer.status, answer.error,
-        kept.prompt_sha256, "yes" if kept.cut else "no",
+        kept.prompt_sha256, "yes" if kept.cut else "no", kept.score.head_name if kept.score else None,
     )  # fmt: skip
 
 

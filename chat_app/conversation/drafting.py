@@ -40,6 +40,7 @@ from heard.db.records import DraftStatus
 from heard.prompts.build import build_prompt, for_reply
 from heard.prompts.history import TokenCounter
 from heard.prompts.records import PolicyKind, Prompt
+from heard.scorer.rater import Rater
 from heard.scorer.score import Rated
 
 TRIES = 3
@@ -82,6 +83,9 @@ async def _rate(services: Services, request: AnswerRequest, drafts: Drafts) -> A
     """Score the draft that is complete now, if it is to be scored."""
     yield DraftComplete()
     if not request.scored:
+        return
+    if services.rater is not None:
+        await _rate_newest(services.rater, request.text, drafts, request.earlier)
         return
     rated = await _score_newest(services, request.text, drafts, request.earlier)
     yield Scored(drafts.ended[-1].number, rated.score, drafts.watches)
@@ -250,6 +254,9 @@ async def _next_guidance(services: Services, request: AnswerRequest, drafts: Dra
 async def score_newest_draft(services: Services, message: str, drafts: Drafts) -> None:
     """Score the newest draft, with its evidence: for a complete one whose process died before it was scored. `message`
     must be the first of its conversation."""
+    if services.rater is not None:
+        await _rate_newest(services.rater, message, drafts, ())
+        return
     await _add_evidence(services, await _score_newest(services, message, drafts, ()), drafts)
 
 
@@ -260,6 +267,11 @@ async def _score_newest(services: Services, message: str, drafts: Drafts, earlie
     rated = await loop.run_in_executor(services.scoring, services.scorer.rated, message, text, earlier)
     drafts.set_score(rated.score)
     return rated
+
+
+async def _rate_newest(rater: Rater, message: str, drafts: Drafts, earlier: Sequence[str]) -> None:
+    """Have another rater score the draft that has just ended. It gives no evidence, and may wait for a server."""
+    drafts.set_score(await asyncio.to_thread(rater.score, message, drafts.ended[-1].text, earlier))
 
 
 async def _add_evidence(services: Services, rated: Rated, drafts: Drafts) -> None:

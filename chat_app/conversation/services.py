@@ -17,6 +17,7 @@ from heard.db.store import Store
 from heard.db.study_store import StudyStore
 from heard.prompts.library import PromptLibrary
 from heard.scorer.emotion import EmotionReader
+from heard.scorer.rater import Rater
 from heard.scorer.score import Scorer
 
 
@@ -47,6 +48,8 @@ class Services:
     """(participant, conversation) pairs whose last hand-off was shown and is not in the database yet."""
     reliance: Reliance | None = None
     """Gives notes towards people; None in a process without a page."""
+    rater: Rater | None = None
+    """Rates drafts in the scorer's place; None in a chat, which is rated by heard's own head."""
     scoring: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(1, thread_name_prefix="scorer"))
     """The scorer's own thread, so that scoring never waits behind other work of the default pool."""
     summary_tasks: SummaryTasks = field(default_factory=SummaryTasks)

@@ -63,6 +63,8 @@ class FailureKind(StrEnum):
     """The stream ended, stalled or died in the middle."""
     EMPTY = "empty"
     """The stream was complete and had no visible character."""
+    UNRATED = "unrated"
+    """The model has answered, and the rater that was to score the answer gave no numbers."""
 
 
 class ModelFailure(UserError):
