@@ -12,6 +12,7 @@ import pytest
 
 from heard.chat_app.models.downloads import Weights
 from heard.chat_app.rating.judge_answer import UnusableAnswer, numbers_of
+from heard.chat_app.safety import crisis_check
 from heard.prompts.library import BUILT_IN
 from heard.scorer.rater_file import RaterFile, read_rater_file
 from tests.chat_app.comparing.comparing import REPLY, WIRE, journal, served
@@ -68,9 +69,9 @@ def test_no_crisis_and_nothing_unreadable_is_sent(folder: Path) -> None:
         {"id": 2, "seeker": "I hear you", "reply": "You should kill yourself"},
         {"id": 3, "reply": SAID, "earlier": ["I am going to end my life tonight", "hello"]},
         {"id": 4, "reply": "😀"},
-        {"id": 5, "seeker": "Everyone would be better off without me around. I've written the letters already.",
-         "reply": SAID},
+        {"id": 5, "seeker": "I have all the pills on the table and nobody will find me until morning.", "reply": SAID},
     ]  # fmt: skip
+    assert not crisis_check.check(str(lines[-1]["seeker"])).crisis, "the last is for the trained reader"
     rows, server = judged(folder, WIRE.reply(ANSWER), lines=lines)
     assert [row["status"] for row in rows] == ["crisis", "crisis", "crisis", "emoji_only", "crisis"]
     assert server.requests == []
