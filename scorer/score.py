@@ -41,7 +41,7 @@ def head_folder(name: str) -> Path:
     if name.startswith(JUDGE) or classifier_folder(name):
         raise ScorerError(
             f"{name} rates for heard score, heard compare and heard evaluate --data alone, and here a head of heard's "
-            "own is needed. Name one as scorer_head or --head, such as default."
+            "own is needed. Name one as scorer_head or --head."
         )
     known = ", ".join(sorted({path.parent.name for place in (HEADS, here) for path in place.glob("*/head.toml")}))
     raise ScorerError(

@@ -76,7 +76,8 @@ def own_head(settings: "Settings", name: str) -> "Settings":
 
     The services are built with it: their guard and their notes need a head of heard's own, whoever rates.
     """
-    return settings.model_copy(update={"scorer_head": "default" if is_other(name) else name})
+    usual = type(settings).model_fields["scorer_head"].default
+    return settings.model_copy(update={"scorer_head": usual if is_other(name) else name})
 
 
 def with_rater(services: "Services", name: str) -> "Services":

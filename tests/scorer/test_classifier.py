@@ -209,7 +209,7 @@ def test_without_torch_a_sentence_says_what_to_install(three: Path, monkeypatch:
 def test_the_command_labels_what_a_classifier_gives(three: Path, tmp_path: Path) -> None:
     done = heard("score", REPLY, "--head", three)
     assert done.status == 0, done.stderr
-    assert "Perceived" in done.stdout
+    assert "People " in done.stdout
     assert "Cognitive" not in done.stdout
     assert "Scored in part. classifier:tiny gives no cognitive" in done.stdout
     assert "Rated by classifier:tiny, and not by a head of heard's own." in done.stdout
@@ -228,9 +228,7 @@ def test_commands_that_need_more_than_it_gives_refuse_it(three: Path, tmp_path: 
     assert "this command needs all three components" in heard(
         "evaluate", "--data", labels, "--head", three
     ).stderr  # fmt: skip
-    assert heard("perturb", REPLY, "--head", three).sentence.endswith(
-        "Name one as scorer_head or --head, such as default."
-    )
+    assert heard("perturb", REPLY, "--head", three).sentence.endswith("Name one as scorer_head or --head.")
     assert heard("score", REPLY, "--head", three, "--encoder", "x").sentence.startswith("--encoder belongs to a head")
 
 

@@ -59,7 +59,7 @@ def test_a_text_for_people_names_the_judge(folder: Path) -> None:
     with served(folder, WIRE.reply(f"```json\n{ANSWER}\n```")):
         done = heard("score", SAID, folder=folder)
     assert done.status == 0, done.stderr
-    assert "Perceived   2.25" in done.stdout
+    assert "People      2.25" in done.stdout
     assert "Rated by judge:one, and not by a head of heard's own." in done.stdout
 
 
@@ -179,7 +179,8 @@ def test_a_comparison_is_rated_by_a_judge(folder: Path) -> None:
         assert len(server.requests) == 3
         assert compare(folder, "--head", "judge:one").status == 0
         assert len(server.requests) == 3, "nothing is asked twice"
-    assert {(row["empathy"], row["head_name"]) for row in results(folder)} == {("2.0000", "judge:one")}
+    found = {(row["empathy"], row["perceived"], row["head_name"]) for row in results(folder)}
+    assert found == {("2.0000", "2.2500", "judge:one")}
     assert "rated by judge:one" in (folder / "out" / "summary.md").read_text(encoding="utf-8")
     assert "holds another comparison: its raters are judge:one." in compare(folder).sentence
 
