@@ -90,8 +90,7 @@ class Settings(BaseSettings):
     default_strategy: str = "plain"
     """Strategy that a new visitor starts with."""
     scorer_head: str = "default"
-    """Folder below `scorer/heads/`, or a path to a head folder of your own. For the commands score, compare and
-    evaluate also a classifier's folder or judge:MODEL (docs/raters.md), which the chat refuses."""
+    """Folder below `scorer/heads/`, or a path to a head folder of your own."""
     live_scores: bool = True
     """Whether a new visitor sees scores."""
     auto_improve: bool = False
