@@ -55,7 +55,7 @@ HOMES = {
     "crepes": {"scorer/training/intervals.py"},
     "fastapi": {"chat_app/integrations/card_files.py", "chat_app/web/"},
     "filelock": {"chat_app/comparing/journal_file.py", "chat_app/models/weights_folder.py"},
-    "ftfy": {"scorer/text.py"},
+    "ftfy": {"chat_app/studies/stimulus_text.py", "scorer/text.py"},
     "gguf": {"chat_app/voice/adapter_weights.py"},
     "google": {"chat_app/models/providers/"},
     "httpx": {"chat_app/models/connections.py", "chat_app/models/providers/"},
