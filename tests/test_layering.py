@@ -50,7 +50,7 @@ HOMES = {
     "anthropic": {"chat_app/models/providers/"},
     "anyascii": {"scorer/disguises.py"},
     "chainlit": {"chat_app/integrations/chainlit_plugin.py", "chat_app/page/", "chat_app/web/chat_mount.py"},
-    "charset_normalizer": {"scorer/csv_rows.py"},
+    "charset_normalizer": {"scorer/text_encoding.py"},
     "confusable_homoglyphs": {"scorer/disguises.py"},
     "crepes": {"scorer/training/intervals.py"},
     "fastapi": {"chat_app/integrations/card_files.py", "chat_app/web/"},

@@ -8,7 +8,8 @@ from heard.chat_app.common.text import clean_unicode, has_visible
 from heard.chat_app.safety.assessment import assess
 from heard.chat_app.studies.question_files import question_column
 from heard.errors import UserError
-from heard.scorer.csv_rows import decode, read_file, read_sheet
+from heard.scorer.csv_rows import read_file, read_sheet
+from heard.scorer.text_encoding import decode
 
 
 class QuestionsError(UserError):
@@ -70,7 +71,7 @@ def _first(questions: Questions) -> str:
 
 
 def _text_lines(path: Path, raw: bytes) -> Iterable[tuple[int, str]]:
-    text, _ = decode(path.name, raw)
+    text = decode(path.name, raw).text
     # Blank lines part questions, in a text that a person has laid out.
     return [(number, line) for number, line in enumerate(text.splitlines(), 1) if line.strip()]
 

@@ -3,7 +3,8 @@
 import csv
 import io
 
-from heard.scorer.csv_rows import decode, read_sheet
+from heard.scorer.csv_rows import read_sheet
+from heard.scorer.text_encoding import decode
 
 QUESTION_COLUMNS = ("message", "context", "question")
 """Names of a column of messages, in lower case; the first one present is used."""
@@ -11,7 +12,7 @@ QUESTION_COLUMNS = ("message", "context", "question")
 
 def header_columns(name: str, raw: bytes) -> list[str]:
     """Return the names of the columns in lower case; none for a file without a header, which `read_sheet` refuses."""
-    text, _ = decode(name, raw)
+    text = decode(name, raw).text
     try:
         rows = (row for row in csv.reader(io.StringIO(text, newline="")) if any(cell.strip() for cell in row))
         return [cell.strip().lower() for cell in next(rows, [])]

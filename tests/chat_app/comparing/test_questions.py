@@ -54,7 +54,6 @@ def test_faults_are_told_by_line_and_a_crisis_is_counted_and_its_words_told_to_n
     [
         ("q.csv", "", "q.csv is empty"),
         ("q.csv", "questions\nI feel low.\n", "line 1: no column question, message or Context"),
-        ("q.csv", "question;id\nI feel low.;1\n", "parted by semicolons"),
         ("q.csv", "question\n", "has no question that can be sent"),
         ("q.csv", f"question\n{CRISIS}\n", "All of them are a crisis."),
         ("q.csv", f"question\n{'x' * 61}\n", "Its first fault is in line 2: 61 characters"),

@@ -126,7 +126,6 @@ SIX = ",".join("abcdef")
         ("source,answer\nx,y\n", study(*PAIR), "line 1: no column message"),
         ("message,source\nx,human\n", study(*PAIR), "line 1: no column answer"),
         ("text,human\nx,y\n", study(*PAIR), "line 1: no column message"),
-        ("message;human;gpt\nx;y;z\n", study(*PAIR), "parted by semicolons"),
         ("", study(*PAIR), "is empty"),
         ("message,human,gpd\nx,y,z\n", study(*PAIR), 'no source "gpd" in study s. Did you mean gpt?'),
         ("message,source,answer\nx,humann,y\n", study(*PAIR), 'line 2: no source "humann"'),
@@ -143,7 +142,8 @@ SIX = ",".join("abcdef")
         ("message,human,human\nx,y,z\n", study(*PAIR), "the column human is there twice"),
         ("message,human,gpt\nx,y,z,w\n", study(*PAIR), "line 2: this row has 4 cells"),
         ('message,human,gpt\nx,"y,z\n', study(*PAIR), "line 2: a quote is opened here"),
-        (b"message,human,gpt\nx,\x00\x01\x02,z\n", study(*PAIR), "no encoding that can be told"),
+        (b"message,human,gpt\nx,\x00\x01\x02,z\n", study(*PAIR), "line 2: a byte of 0 stands here"),
+        (b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\x00\x01\x02\x81\x8d", study(*PAIR), "no encoding that can be told"),
         ("message,human,gpt,attention\nx,y,z,gdt\n", study(*PAIR), 'names "gdt", which has no answer'),
         (
             "message,source,answer,attention\nx,a,1,a\nx,b,2,b\n",
@@ -175,7 +175,7 @@ def test_questions_in_any_of_their_columns(tmp_path: Path) -> None:
         assert [(item.number, item.message) for item in found.items] == [(1, "One?"), (2, "Two?")]
         assert {answer.status for item in found.items for answer in item.answers} == {AnswerStatus.PENDING}
         assert (found.skipped.empty, found.skipped.repeated, found.skipped.crisis) == (1, 1, 1)
-    for text, fault in (("text\nOne?\n", "no column message"), ("", "is empty"), ("a;message\nb;c\n", "semicolons")):
+    for text, fault in (("text\nOne?\n", "no column message"), ("", "is empty")):
         path.write_text(text, encoding="utf-8")
         with pytest.raises((ItemsError, ScorerError), match=fault):
             read_questions(path, study(arms=2))

@@ -39,13 +39,29 @@ def test_columns_may_be_in_any_order_and_the_message_left_out(tmp_path: Path) ->
     assert first.group != second.group
 
 
+@pytest.mark.parametrize("separator", [";", "\t", "|"])
+@pytest.mark.parametrize("before", ["", "sep={}\r\n", '"sep={}"\n'])
+def test_a_spreadsheet_of_another_country_is_read(tmp_path: Path, separator: str, before: str) -> None:
+    """Other separators, decimal commas and the British name of a component."""
+    rows = [HEADER.strip().replace("behavioral", "Behavioural"), "x,That is hard.,1,2.5,3", "y,I hear you.,2,3,1.5"]
+    text = "\n".join(row.replace(",", separator).replace(".5", ",5") for row in rows)
+    labels = read_labels(write(tmp_path, before.format(separator) + text))
+    assert [list(one.labels.values()) for one in labels.examples] == [[0.0, 0.75, 1.0], [0.5, 1.0, 0.25]]
+    assert [rated.line for rated in labels.rated] == ([3, 4] if before else [2, 3])
+
+
+def test_a_column_without_a_name_is_not_read(tmp_path: Path) -> None:
+    labels = read_labels(write(tmp_path, f",{HEADER.strip()},\n0,x,That is hard.,1,2,3,\n"))
+    assert labels.examples[0].labels == {"cognitive": 0.0, "emotional": 0.5, "behavioral": 1.0}
+
+
 @pytest.mark.parametrize(
     ("row", "reason"),
     [
         ("a,That is hard.,1,4,3\n", 'emotional is "4", but ratings are numbers from 1 to 3'),
         ("a,That is hard.,0.99,2,3\n", 'cognitive is "0.99"'),
         ("a,That is hard.,nan,2,3\n", 'cognitive is "nan"'),
-        ('a,That is hard.,"2,5",2,3\n', 'cognitive is "2,5"'),
+        ('a,That is hard.,"2,555",2,3\n', 'cognitive is "2,555"'),
         ("a,That is hard.,high,2,3\n", 'cognitive is "high"'),
         ("a,That is hard.,1,2\n", "this row has 4 cells, but the first line has 5"),
         ("a,That is hard.,1,2,3,4\n", "this row has 6 cells"),
@@ -95,13 +111,11 @@ def test_many_bad_rows_are_counted(tmp_path: Path) -> None:
         (HEADER.replace("seeker", "seker"), "unknown column seker. Did you mean seeker"),
         (HEADER.replace("seeker", "mood"), "unknown column mood. The columns are reply,"),
         (HEADER.strip() + ",reply\n", "the column reply is there twice"),
-        (HEADER.replace(",", ";") + "a;That is hard.;1;2;3\n", "parted by semicolons"),
-        (HEADER.replace(",", "\t") + "a\tThat is hard.\t1\t2\t3\n", "parted by tabs"),
         (HEADER + GOOD + 'a,"open quote,1,2,3\n' + GOOD, "line 3: a quote is opened here that is not closed"),
         (HEADER + GOOD + 'a,"I said\nthat "hello",1,2,3\n' + GOOD, "line 3: a quote is opened here"),
         (b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\x00\x01\x02\x81\x8d", "in no encoding that can be told"),
         (b"\xff\xfe\x00", "in no encoding that can be told"),
-        (HEADER.encode() + b"a,\0\0\0\0\0\0 hard,1,2,3\n", "in no encoding|no column"),
+        (HEADER.encode() + b"a,\0\0\0\0\0\0 hard,1,2,3\n", "line 2: a byte of 0 stands here"),
     ],
 )
 def test_a_file_that_cannot_be_trusted_is_refused(tmp_path: Path, text: str | bytes, match: str) -> None:
