@@ -94,7 +94,7 @@ HOMES = {
     "peft": {"chat_app/voice/train_adapter.py"},
     "platformdirs": {"chat_app/common/settings.py"},
     "psutil": {"chat_app/models/machine.py"},
-    "pyarrow": {"chat_app/export/"},
+    "pyarrow": {"chat_app/export/", "chat_app/studies/parquet_rows.py"},
     "pydantic": {"chat_app/", "prompts/", "scorer/"},
     "pydantic_settings": {"chat_app/common/settings.py"},
     "rich": {
