@@ -17,6 +17,9 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from heard.db.study_records import LETTERS, StudyKind, StudyRecord
 from heard.errors import UserError
 from heard.hints import nearest_name
+from heard.scorer.csv_rows import read_file
+from heard.scorer.errors import ScorerError
+from heard.scorer.text_encoding import decode
 from heard.validation import faults_of
 
 NAME = r"^[a-z0-9][a-z0-9_-]{0,62}$"
@@ -136,11 +139,11 @@ class StudyFile(_Section):
 def read_study_file(path: Path) -> StudyFile:
     """Read and validate one file. Raises StudyFileError."""
     try:
-        values = tomllib.loads(path.read_text(encoding="utf-8-sig"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        values = tomllib.loads(decode(str(path), read_file(path)).text.replace("\r\n", "\n"))
+    except ScorerError as error:
+        raise StudyFileError(str(error)) from None
+    except (ValueError, RecursionError) as error:  # a TOMLDecodeError, a number of thousands of digits, lists too deep
         raise StudyFileError(f"{path} is not valid TOML: {error}. Mend that line.") from None
-    except OSError as error:
-        raise StudyFileError(f"{path} cannot be read ({error.strerror}). Check the path.") from None
     return parse_study(values, str(path))
 
 
