@@ -35,8 +35,13 @@ QuestionsOption = Annotated[
     typer.Option(
         "--questions",
         metavar="FILE",
-        help="A CSV with a column question, message or Context, or a .txt with one question a line.",
+        help="A table (CSV, JSON, JSON lines or Parquet) with a column question, message or Context, or a .txt with "
+        "one question a line.",
     ),
+]
+ColumnsOption = Annotated[
+    str,
+    typer.Option("--columns", metavar="message=NAME", help="The column of questions, if it has another name."),
 ]
 OpenCallsOption = Annotated[
     int, typer.Option("--open-calls", min=1, max=256, help="Most calls at once, of all models together.")
@@ -78,6 +83,7 @@ def compare(
     open_calls: OpenCallsOption = 4,
     per_minute: PerMinuteOption = None,
     head: HeadOption = "",
+    columns: ColumnsOption = "",
 ) -> None:
     """Answer every question with every model, persona and strategy, and score the answers.
 
@@ -139,7 +145,7 @@ def compare(
         _draw(radar_means(answers), out)
         return tables
 
-    run_plan(plan, models, questions, out, open_calls, per_minute, finish, rater=rater_name(head))
+    run_plan(plan, models, questions, out, open_calls, per_minute, finish, rater=rater_name(head), columns=columns)
 
 
 def run_plan(
@@ -153,12 +159,14 @@ def run_plan(
     *,
     kept: bool = True,
     rater: str = "",
+    columns: str = "",
 ) -> None:
     """Run a plan, show the tables that `finish` makes of its answers, and report. Exit status 2 if anything failed.
 
     Of `models`, as the command line names them, those that are embedded are fetched if need be. `kept` is False if the
     folder `out` is deleted when the command ends. `rater` names what scores the answers; without it that is the
-    head of the settings, and a rater that is not heard's own is refused.
+    head of the settings, and a rater that is not heard's own is refused. `columns` is that of
+    the command line.
     """
     import asyncio
 
@@ -167,11 +175,12 @@ def run_plan(
     from heard.chat_app.comparing.journal import Journal
     from heard.chat_app.comparing.questions import read_questions
     from heard.chat_app.models.downloads import ensure_weights
+    from heard.chat_app.studies.column_names import parse_columns
 
     settings = load_settings()
     settings = own_head(settings, rater) if rater else settings
     logging.getLogger("heard").setLevel(logging.ERROR)  # failures are told below, once
-    usable = read_questions(questions, settings.message_limit)
+    usable = read_questions(questions, settings.message_limit, parse_columns(columns))
     _print_left_out(usable)
     called = [*(name.strip() for name in models.split(",")), *model_of_judge(rater)]
     weights = ensure_weights(settings.cache_dir, settings.embedded, also=called)
@@ -256,6 +265,8 @@ def show_table(report_table: "ReportTable") -> None:
 
 
 def _print_left_out(questions: "Questions") -> None:
+    for sentence in questions.told:
+        typer.echo(sentence, err=True)
     for fault in questions.faults[:MOST_LISTED]:
         typer.echo(f"left out, {fault}", err=True)
     if len(questions.faults) > MOST_LISTED:

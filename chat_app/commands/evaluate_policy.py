@@ -6,7 +6,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from heard.chat_app.commands.compare import OpenCallsOption, PerMinuteOption, QuestionsOption, run_plan, write_files
+from heard.chat_app.commands.compare import (
+    ColumnsOption,
+    OpenCallsOption,
+    PerMinuteOption,
+    QuestionsOption,
+    run_plan,
+    write_files,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -35,6 +42,7 @@ def evaluate_policy(
     ] = None,
     open_calls: OpenCallsOption = 4,
     per_minute: PerMinuteOption = None,
+    columns: ColumnsOption = "",
 ) -> None:
     """Hold each answer's first draft against the one that a policy of writing again has kept.
 
@@ -79,7 +87,7 @@ def evaluate_policy(
         return tables
 
     if out is not None:
-        run_plan(plan, model, questions, out, open_calls, per_minute, finish)
+        run_plan(plan, model, questions, out, open_calls, per_minute, finish, columns=columns)
         return
     with tempfile.TemporaryDirectory(prefix="heard-") as scratch:
-        run_plan(plan, model, questions, Path(scratch), open_calls, per_minute, finish, kept=False)
+        run_plan(plan, model, questions, Path(scratch), open_calls, per_minute, finish, kept=False, columns=columns)

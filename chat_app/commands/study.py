@@ -1,7 +1,7 @@
 """`heard study import`, `generate`, `status` and `end`: a study from its file to its votes and its end."""
 
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeVar
 
@@ -36,6 +36,15 @@ app = typer.Typer(
 MOST_LISTED = 20
 """Most failures that are listed."""
 
+ColumnsOption = Annotated[
+    str,
+    typer.Option(
+        "--columns",
+        metavar="OURS=THEIRS,...",
+        help="Columns that have other names in the file: message=questionText,reply=answerText. A reply is an answer "
+        "of the source human; source, answer, attention and every source of the study may be named too.",
+    ),
+]
 Limit = Annotated[int | None, typer.Option("--limit", min=1, help="Take only the first N items.")]
 
 
@@ -50,18 +59,35 @@ def import_study(
         Path | None,
         typer.Argument(
             metavar="[ITEMS.csv]",
-            help="Messages with answers: columns Context,Response (as public counselling sets have them), or "
-            "message,source,answer, or message and a column for each source; and, if you like, attention (the source "
-            "that an attentive person marks). A live study has none.",
+            help="Messages with answers, as CSV, JSON, JSON lines or Parquet: columns Context,Response (as public "
+            "counselling sets have them), or message,source,answer, or message and a column for each source; and, if "
+            "you like, attention (the source that an attentive person marks). A live study has none.",
         ),
     ] = None,
     limit: Limit = None,
+    columns: ColumnsOption = "",
+    public_set: Annotated[
+        str | None,
+        typer.Option(
+            "--format",
+            metavar="NAME",
+            help="A public set as its authors published it: counselchat, mental_health_counseling, epitome, esconv, "
+            "annomi, empatheticdialogues or arena.",
+        ),
+    ] = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Show the first items, lengths and what is left out, and store nothing.")
+    ] = False,
 ) -> None:
     """Store a study with its items, or bring it up to date. Until the first person takes part it may be repeated as
-    often as you like: whole answers of unchanged arms stay."""
+    often as you like: whole answers of unchanged arms stay.
+
+    What was read otherwise than it may look, mended or left out is told."""
     from heard.chat_app.common.settings import load_settings
     from heard.chat_app.models.catalogue import load_models
+    from heard.chat_app.studies.column_names import parse_columns
     from heard.chat_app.studies.generation import store_study
+    from heard.chat_app.studies.import_preview import preview
     from heard.chat_app.studies.study_answers import check_names
     from heard.chat_app.studies.study_file import read_study_file
     from heard.chat_app.studies.study_items import read_items
@@ -80,12 +106,19 @@ def import_study(
         )
     items: list[ItemRecord] = []
     if items_file is not None:
-        read = read_items(items_file, study, specs, limit)
+        read = read_items(items_file, study, specs, limit, names=parse_columns(columns), public_set=public_set)
         items = read.items
-        for sentence in read.skipped.sentences():
+        if dry_run:
+            typer.echo("\n".join(preview(read)))
+        for sentence in (*read.told, *read.skipped.sentences()):
             typer.echo(sentence)
         if not items:
             raise StudyError(f"{items_file.name} has no item that can be used. Add lines with a message and answers.")
+    if dry_run:
+        typer.echo(
+            f"Nothing was stored. Without --dry-run: {len(items)} item{'s' * (len(items) != 1)} of study {study.id}."
+        )
+        return
     _on_studies(settings, lambda studies: store_study(studies, study, items))
     own = [answer for item in items for answer in item.answers if answer.text]
     if leaks := sum(bool(answer.leak) for answer in own):
@@ -101,11 +134,12 @@ def generate(
         Path | None,
         typer.Argument(
             metavar="[QUESTIONS.csv]",
-            help="Questions to add, for the arms to answer: a column message, Context or question; others are not "
-            "read. Empty lines and repetitions are passed over.",
+            help="Questions to add, for the arms to answer (CSV, JSON, JSON lines or Parquet): a column message, "
+            "Context or question; others are not read. Empty lines and repetitions are passed over.",
         ),
     ] = None,
     limit: Limit = None,
+    columns: ColumnsOption = "",
 ) -> None:
     """Write the answers of a survey's arms, at most 640 tokens each.
 
@@ -116,8 +150,9 @@ def generate(
 
     from heard.chat_app.common.settings import load_settings
     from heard.chat_app.models.downloads import ensure_weights
+    from heard.chat_app.studies.column_names import parse_columns
 
-    settings = load_settings()
+    settings, names = load_settings(), parse_columns(columns)
     logging.getLogger("heard").setLevel(logging.ERROR)  # failures are printed below, once
     study = _file(named)
     also = [arm.model for arm in study.arms] if study else []
@@ -127,7 +162,7 @@ def generate(
         from heard.chat_app.startup import open_services
 
         async with open_services(settings, weights, serving=False) as services:
-            return await _generate(services, study, named, questions_file, limit)
+            return await _generate(services, study, named, questions_file, limit, names)
 
     try:
         study, report = asyncio.run(run())
@@ -165,7 +200,12 @@ def status(
 
 
 async def _generate(
-    services: "Services", study: "StudyFile | None", named: str, questions_file: Path | None, limit: int | None
+    services: "Services",
+    study: "StudyFile | None",
+    named: str,
+    questions_file: Path | None,
+    limit: int | None,
+    names: Mapping[str, str],
 ) -> "tuple[StudyFile, Report]":
     from heard.chat_app.studies.generation import LIVE_STUDY, extended_items, generate, store_study, updated_items
     from heard.chat_app.studies.study_answers import check_arms
@@ -190,8 +230,8 @@ async def _generate(
     items = updated_items(study, await services.studies.items(study.id))
     only: set[str] | None = None
     if questions_file is not None:
-        questions = read_questions(questions_file, study, limit)
-        for sentence in questions.skipped.sentences():
+        questions = read_questions(questions_file, study, limit, names=names)
+        for sentence in (*questions.told, *questions.skipped.sentences()):
             typer.echo(sentence)
         items, only = extended_items(study, items, questions.items), {item.id for item in questions.items}
     if not items:

@@ -1,14 +1,14 @@
-"""Read a file of questions: a CSV with a column of them, or a text file with one a line."""
+"""Read a file of questions: a table with a column of them, or a text file with one a line."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from heard.chat_app.common.text import clean_unicode, has_visible
 from heard.chat_app.safety.assessment import assess
-from heard.chat_app.studies.question_files import question_column
+from heard.chat_app.studies.question_files import question_sheet
+from heard.chat_app.studies.stimulus_text import Repairs
 from heard.errors import UserError
-from heard.scorer.csv_rows import read_file, read_sheet
+from heard.scorer.csv_rows import read_file
 from heard.scorer.text_encoding import decode
 
 
@@ -34,21 +34,23 @@ class Questions:
     """What is wrong with each line that is left out."""
     crises: int = 0
     """Number of questions with suicidal or self-harm meaning: they never reach a model."""
+    told: list[str] = field(default_factory=list)
+    """Sentences about how the file was read, and what was mended in it."""
 
 
-def read_questions(path: Path, longest: int) -> Questions:
+def read_questions(path: Path, longest: int, names: Mapping[str, str] | None = None) -> Questions:
     """Read the questions of a file, each once, at most `longest` characters long.
 
-    A .txt file has one question a line; any other is a CSV with a column question, message or Context, whose other
-    columns are not read. Raises QuestionsError, or ScorerError if the file is not a CSV.
+    A .txt file has one question a line; any other is a table with a column question, message or Context, whose other
+    columns are not read. `names` are our names of columns with those in the file (`parse_columns`). Raises
+    QuestionsError, ColumnsError, or ScorerError if the file is no table.
     """
-    raw = read_file(path)
-    questions = Questions()
-    lines = _text_lines(path, raw) if path.suffix.lower() == ".txt" else _cells(path, raw, questions)
+    questions, repairs = Questions(), Repairs()
+    lines = _text_lines(path, questions) if path.suffix.lower() == ".txt" else _cells(path, names or {}, questions)
     seen: dict[str, int] = {}
     for line, raw_text in lines:
-        text = clean_unicode(raw_text).strip()
-        if not has_visible(text):
+        text = repairs.mended(raw_text, line)
+        if not text:
             questions.faults.append(f"line {line}: the question is empty.")
         elif text in seen:
             questions.faults.append(f"line {line}: the same question as in line {seen[text]}.")
@@ -59,6 +61,7 @@ def read_questions(path: Path, longest: int) -> Questions:
         else:
             questions.questions.append(Question(line, text))
         seen.setdefault(text, line)
+    questions.told += repairs.sentences()
     if not questions.questions:
         raise QuestionsError(f"{path.name} has no question that can be sent to a model. {_first(questions)}")
     return questions
@@ -70,19 +73,20 @@ def _first(questions: Questions) -> str:
     return "All of them are a crisis." if questions.crises else "Write one question a line."
 
 
-def _text_lines(path: Path, raw: bytes) -> Iterable[tuple[int, str]]:
-    text = decode(path.name, raw).text
+def _text_lines(path: Path, questions: Questions) -> Iterable[tuple[int, str]]:
+    decoded = decode(path.name, read_file(path))
+    questions.told += [decoded.note] if decoded.note else []
     # Blank lines part questions, in a text that a person has laid out.
-    return [(number, line) for number, line in enumerate(text.splitlines(), 1) if line.strip()]
+    return [(number, line) for number, line in enumerate(decoded.text.splitlines(), 1) if line.strip()]
 
 
-def _cells(path: Path, raw: bytes, questions: Questions) -> Iterable[tuple[int, str]]:
-    columns, column = question_column(path.name, raw)
+def _cells(path: Path, names: Mapping[str, str], questions: Questions) -> Iterable[tuple[int, str]]:
+    sheet, column = question_sheet(path, names)
     if column is None:
         raise QuestionsError(
-            f"{path.name}, line 1: no column question, message or Context. Name the column of questions so, or give a "
-            ".txt file with one question a line."
+            f"{path.name}, line 1: no column question, message or Context. Name the column of questions so, say which "
+            "it is (--columns message=NAME), or give a .txt file with one question a line."
         )
-    sheet = read_sheet(path.name, raw, (column,), [other for other in columns if other != column])
     questions.faults += [str(fault) for fault in sheet.faults]
+    questions.told += sheet.notes
     return [(row.line, row.cells[column]) for row in sheet.rows]

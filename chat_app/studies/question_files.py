@@ -1,32 +1,23 @@
-"""The header of a CSV of messages: its columns, and which of them holds the messages."""
+"""A file of messages without answers: which of its columns holds them."""
 
-import csv
-import io
+from collections.abc import Mapping
+from pathlib import Path
 
-from heard.scorer.csv_rows import read_sheet
-from heard.scorer.text_encoding import decode
+from heard.chat_app.studies.column_names import renamed
+from heard.chat_app.studies.data_files import read_data
+from heard.scorer.csv_rows import Sheet, choose
 
 QUESTION_COLUMNS = ("message", "context", "question")
 """Names of a column of messages, in lower case; the first one present is used."""
 
 
-def header_columns(name: str, raw: bytes) -> list[str]:
-    """Return the names of the columns in lower case; none for a file without a header, which `read_sheet` refuses."""
-    text = decode(name, raw).text
-    try:
-        rows = (row for row in csv.reader(io.StringIO(text, newline="")) if any(cell.strip() for cell in row))
-        return [cell.strip().lower() for cell in next(rows, [])]
-    except csv.Error:
-        return []
+def question_sheet(path: Path, names: Mapping[str, str]) -> tuple[Sheet, str | None]:
+    """Return the table in a file and its column of messages, or None; `names` are our names with those in the file.
 
-
-def question_column(name: str, raw: bytes) -> tuple[list[str], str | None]:
-    """Return the columns of a file, and the one of its messages or None.
-
-    Raises ScorerError for a file that is empty or not separated by commas.
+    Raises ScorerError for a file that is no table, and ColumnsError for a name that is not in it.
     """
-    columns = header_columns(name, raw)
-    column = next((column for column in QUESTION_COLUMNS if column in columns), None)
-    if column is None and (not columns or ";" in columns[0] or "\t" in columns[0]):
-        read_sheet(name, raw, QUESTION_COLUMNS[:1])  # which raises
-    return columns, column
+    sheet = renamed(read_data(path), names)
+    column = next((column for column in QUESTION_COLUMNS if column in sheet.columns), None)
+    if column is None:
+        return sheet, None
+    return choose(sheet, (column,), others=True), column

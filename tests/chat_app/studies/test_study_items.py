@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 
 from heard.chat_app.models.catalogue import BUILT_IN
+from heard.chat_app.studies.item_drafts import ItemsError
 from heard.chat_app.studies.study_file import StudyFile, parse_study
-from heard.chat_app.studies.study_items import Items, ItemsError, read_items, read_questions
+from heard.chat_app.studies.study_items import Items, read_items, read_questions
 from heard.db.study_records import AnswerStatus
 from heard.scorer.errors import ScorerError
 
