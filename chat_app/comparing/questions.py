@@ -36,6 +36,8 @@ class Questions:
     """Number of questions with suicidal or self-harm meaning: they never reach a model."""
     told: list[str] = field(default_factory=list)
     """Sentences about how the file was read, and what was mended in it."""
+    unit: str = "line"
+    """What a question's id counts: a Parquet file has rows."""
 
 
 def read_questions(path: Path, longest: int, names: Mapping[str, str] | None = None) -> Questions:
@@ -51,17 +53,19 @@ def read_questions(path: Path, longest: int, names: Mapping[str, str] | None = N
     for line, raw_text in lines:
         text = repairs.mended(raw_text, line)
         if not text:
-            questions.faults.append(f"line {line}: the question is empty.")
+            questions.faults.append(f"{questions.unit} {line}: the question is empty.")
         elif text in seen:
-            questions.faults.append(f"line {line}: the same question as in line {seen[text]}.")
+            questions.faults.append(f"{questions.unit} {line}: the same question as in {questions.unit} {seen[text]}.")
         elif assess(text).crisis:
             questions.crises += 1
         elif len(text) > longest:
-            questions.faults.append(f"line {line}: {len(text):,} characters, and {longest:,} fit into a message.")
+            questions.faults.append(
+                f"{questions.unit} {line}: {len(text):,} characters, and {longest:,} fit into a message."
+            )
         else:
             questions.questions.append(Question(line, text))
         seen.setdefault(text, line)
-    questions.told += repairs.sentences()
+    questions.told += repairs.sentences(questions.unit)
     if not questions.questions:
         raise QuestionsError(f"{path.name} has no question that can be sent to a model. {_first(questions)}")
     return questions
@@ -87,6 +91,7 @@ def _cells(path: Path, names: Mapping[str, str], questions: Questions) -> Iterab
             f"{path.name}, line 1: no column question, message or Context. Name the column of questions so, say which "
             "it is (--columns message=NAME), or give a .txt file with one question a line."
         )
-    questions.faults += [str(fault) for fault in sheet.faults]
+    questions.unit = sheet.unit
+    questions.faults += [f"{sheet.unit} {fault.line}: {fault.reason}" for fault in sheet.faults]
     questions.told += sheet.notes
     return [(row.line, row.cells[column]) for row in sheet.rows]

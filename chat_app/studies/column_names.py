@@ -44,7 +44,7 @@ def renamed(sheet: Sheet, names: Mapping[str, str]) -> Sheet:
     """Return the sheet with columns by our names. A column that had such a name before is not read.
 
     With `reply` it is a table of messages and replies (Context and Response), and nothing else of it is read. Raises
-    ColumnsError for a column that is not there.
+    ColumnsError for a column that is not there, or is there twice.
     """
     if not names:
         return sheet
@@ -53,6 +53,8 @@ def renamed(sheet: Sheet, names: Mapping[str, str]) -> Sheet:
             raise ColumnsError(
                 f'{sheet.name}: no column "{printable(theirs)}". {nearest_name(theirs, map(printable, sheet.columns))}'
             )
+        if sheet.columns.count(theirs) > 1:
+            raise ColumnsError(f"{sheet.name}: the column {printable(theirs)} is there twice. Remove one.")
     if REPLY in names:
         if "message" not in names and "message" not in sheet.columns:
             raise ColumnsError(

@@ -52,8 +52,8 @@ def check_sources(name: str, sources: Sequence[str], study: StudyFile, place: st
         if source not in study.sources:
             hint = f"{nearest_name(source, study.sources)} " if study.sources else ""
             raise ItemsError(
-                f'{name}, {place}: no source "{source}" in study {study.id}. {hint}The study\'s file names those '
-                f'that come with the items: sources = ["{source}"].'
+                f'{name}, {place}: no source "{printable(source)}" in study {study.id}. {hint}The study\'s file names '
+                f'those that come with the items: sources = ["{printable(source)}"].'
             )
 
 
@@ -67,7 +67,7 @@ def _sources(sheet: Sheet, study: StudyFile) -> dict[str, str]:
     found = {column: named[column] for column in others if column in named}
     strange = [column for column in others if column not in named]
     if strange and (len(found) < len(named) or not found):
-        check_sources(sheet.name, [printable(column) for column in strange], study)
+        check_sources(sheet.name, strange, study)
     return found
 
 

@@ -167,7 +167,7 @@ def _check_item(sheet: Sheet, draft: ItemDraft, study: StudyFile) -> None:
         if draft.attention not in draft.answers:
             raise ItemsError(
                 f'{where}: attention names "{printable(draft.attention)}", which has no answer to this message. '
-                f"{nearest_name(draft.attention, draft.answers)}"
+                f"{nearest_name(draft.attention, map(printable, draft.answers))}"
             )
     if number < FEWEST_ANSWERS:
         raise ItemsError(

@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as parquet
 import pytest
 
 from heard.chat_app.comparing.questions import Questions, QuestionsError, read_questions
@@ -35,6 +37,19 @@ def test_a_text_has_one_a_line(tmp_path: Path) -> None:
 
 def test_other_encodings_are_read(tmp_path: Path) -> None:
     assert seen(read(tmp_path, "question\nÉtrange.\n".encode("utf-16"))) == [(2, "Étrange.")]
+
+
+def test_what_was_mended_is_told_and_a_column_may_have_another_name(tmp_path: Path) -> None:
+    path = tmp_path / "q.csv"
+    path.write_bytes("id;text\n1;I am <b>late</b> again – and tired.\n".encode("cp1252"))
+    found = read_questions(path, 60, {"question": "text"})
+    assert seen(found) == [(2, "I am late again – and tired.")]
+    assert [sentence.partition(" ")[0] for sentence in found.told] == ["Read", "The", "Not", "Mended:"]
+
+
+def test_a_parquet_file_has_rows(tmp_path: Path) -> None:
+    parquet.write_table(pa.table({"question": ["I feel low.", "I feel low."]}), tmp_path / "q.parquet")
+    assert read_questions(tmp_path / "q.parquet", 60).faults == ["row 2: the same question as in row 1."]
 
 
 def test_faults_are_told_by_line_and_a_crisis_is_counted_and_its_words_told_to_nobody(tmp_path: Path) -> None:

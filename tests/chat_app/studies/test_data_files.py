@@ -147,11 +147,12 @@ def test_columns_are_named(tmp_path: Path) -> None:
         ("message=a,message=b", '"message" is there twice'),
         ("message=a,reply=a", '"a" is there twice'),
         ("message=a,reply=bb", 'a.csv: no column "bb". Did you mean b?'),
+        ("message=a,reply=c", "the column c is there twice"),
         ("reply=b", "no column message. Name that of the messages too"),
     ],
 )
 def test_wrong_names_of_columns(tmp_path: Path, text: str, sentence: str) -> None:
-    path = write(tmp_path, "a.csv", "a,b\nI am late.,Sorry.\n")
+    path = write(tmp_path, "a.csv", "a,b,c,c\nI am late.,Sorry.,1,2\n")
     with pytest.raises(ColumnsError) as raised:
         read_items(path, study("human", arms=1), {}, names=parse_columns(text))
     assert sentence in str(raised.value)
