@@ -173,6 +173,8 @@ class ScriptedServer:
         """The JSON bodies, in order."""
         self.paths: list[str] = []
         """Of every request, answered by a script or not."""
+        self.queries: list[str] = []
+        """What stands behind the path of each request that a script answered."""
         self.headers: list[dict[str, str]] = []
         self.times: list[float] = []
         """When each request came, on `time.monotonic`."""
@@ -237,6 +239,7 @@ class ScriptedServer:
             return
         script = self.scripts[min(len(self.requests), len(self.scripts) - 1)]
         self.times.append(time.monotonic())
+        self.queries.append(scope["query_string"].decode())
         self.headers.append({name.decode(): value.decode() for name, value in scope["headers"]})
         self.requests.append(json.loads(body))
         self.open += 1

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from heard.chat_app.common.settings import Settings
     from heard.chat_app.models.records import ModelSpec, Usage
 
+SYSTEM = "You are a warm listener. Answer in two or three short sentences."
+"""Sent first, because the chat always sends one: a model that takes none fails here, and not in a talk."""
 QUESTION = "I could not sleep last night, and today everything is too much."
 
 app = typer.Typer(no_args_is_help=True, help="List the models, try one, or fetch the ones that run on this machine.")
@@ -39,8 +41,11 @@ def try_model(
     name: Annotated[str, typer.Argument(help="A model's name, as `heard models list` shows it.")],
     text: Annotated[str, typer.Argument(help="What to say to it.")] = QUESTION,
     max_tokens: Annotated[int, typer.Option(min=1, max=4000, help="Longest reply, in tokens.")] = 200,
+    answers: Annotated[
+        int, typer.Option(min=1, help="Answers of a study, whose cost is shown if prices are set.")
+    ] = 1000,
 ) -> None:
-    """Send one message to a model and stream its reply, without persona, scores or storage."""
+    """Send a system message and one message to a model and stream its reply, without persona, scores or storage."""
     from heard.chat_app.common.settings import load_settings
     from heard.chat_app.models.catalogue import ModelsError, load_models
     from heard.chat_app.models.records import ModelFailure
@@ -54,9 +59,11 @@ def try_model(
         raise ModelsError(f'The text is empty. Say something to the model: heard models try {name} "I feel low today".')
     logging.getLogger("heard").setLevel(logging.ERROR)  # the failure is told below, once
     try:
-        asyncio.run(_try(specs[name], text, max_tokens, settings))
+        asyncio.run(_try(specs[name], text, max_tokens, answers, settings))
     except ModelFailure as failure:
         typer.echo(f"heard: {failure}", err=True)
+        if failure.reason:
+            typer.echo(f"The server says: {failure.reason}", err=True)
         raise typer.Exit(2) from None
 
 
@@ -150,12 +157,15 @@ def _catalogue_facts(spec: "ModelSpec") -> list[str]:
 
 def _needs(spec: "ModelSpec", settings: "Settings") -> str | None:
     """Return what is missing before the model can answer, or None."""
+    from heard.chat_app.models.env_values import variables_of
     from heard.chat_app.models.providers import PROVIDERS, is_installed
 
     if not is_installed(spec.provider):
         return f'needs `pip install "heard[{PROVIDERS[spec.provider].extra}]"`'
     if spec.key_env and not os.environ.get(spec.key_env, "").strip():
         return f"needs its key in {spec.key_env}"
+    if unset := [name for name in variables_of(spec) if not os.environ.get(name, "").strip()]:
+        return f"needs a value in {', '.join(unset)}"
     if spec.provider == "embedded":
         return _needs_file(spec, settings)
     return None
@@ -178,14 +188,13 @@ def _needs_file(spec: "ModelSpec", settings: "Settings") -> str | None:
     return f"needs `heard models get {model.name}`" + (f" ({there / 1e6:,.0f} MB of it are here)" if there else "")
 
 
-async def _try(spec: "ModelSpec", text: str, max_tokens: int, settings: "Settings") -> None:
+async def _try(spec: "ModelSpec", text: str, max_tokens: int, answers: int, settings: "Settings") -> None:
     from heard.chat_app.models.client import Models
-    from heard.chat_app.models.records import Delta, Usage, Waiting
+    from heard.chat_app.models.records import Delta, Rethought, Thinking, Usage, Waiting
     from heard.prompts.records import Prompt, PromptMessage
 
-    prompt = Prompt((PromptMessage("user", text),), max_tokens)
-    began = time.perf_counter()
-    first = None
+    prompt = Prompt((PromptMessage("system", SYSTEM), PromptMessage("user", text)), max_tokens)
+    first, thinks = None, False
     async with Models(
         {spec.id: spec},
         engine=None,
@@ -194,14 +203,26 @@ async def _try(spec: "ModelSpec", text: str, max_tokens: int, settings: "Setting
         stall_seconds=settings.stall_seconds,
         total_seconds=settings.total_seconds,
     ) as models:
+        models.prepare(spec)  # what is imported and made once is no time of the model's
+        began = time.perf_counter()
         async for item in models.stream(spec, prompt):
             if isinstance(item, Delta):
                 first = first or time.perf_counter()
                 sys.stdout.write(item.text)
                 sys.stdout.flush()
+            elif isinstance(item, Thinking):
+                if not thinks:
+                    typer.echo("Thinking ...", err=True)
+                thinks = True
+            elif isinstance(item, Rethought):
+                first = None
+                typer.echo("")
+                typer.echo("What stands above was thinking; the chat takes it away. The reply:", err=True)
             elif isinstance(item, Usage):
                 typer.echo("")
                 typer.echo(_figures(item, began, first or began), err=True)
+                if cost := _cost(spec, item, answers):
+                    typer.echo(cost, err=True)
             elif isinstance(item, Waiting):
                 typer.echo(f"Waiting: {item.ahead} ahead.", err=True)
 
@@ -212,4 +233,17 @@ def _figures(usage: "Usage", began: float, first: float) -> str:
     return (
         f"First token after {first - began:.2f} s, all after {now - began:.2f} s; "
         f"{read} tokens read, {written} written{', cut at its longest length' if usage.cut else ''}."
+    )
+
+
+def _cost(spec: "ModelSpec", usage: "Usage", answers: int) -> str | None:
+    """Return what a study of answers like this one would cost; None without prices or counts."""
+    if spec.input_price is None and spec.output_price is None:
+        return None
+    if usage.prompt_tokens is None or usage.completion_tokens is None:
+        return "What a study would cost cannot be said: the server does not count tokens."
+    one = (usage.prompt_tokens * (spec.input_price or 0) + usage.completion_tokens * (spec.output_price or 0)) / 1e6
+    return (
+        f"A study of {answers:,} answers like this one would cost {one * answers:,.2f}, in the money of models.toml. "
+        "A persona's prompt is longer than this one."
     )

@@ -16,7 +16,15 @@ from heard.chat_app.common.text import has_visible
 from heard.chat_app.conversation.answer_request import AnswerRequest
 from heard.chat_app.conversation.context_window import fit_prompt
 from heard.chat_app.conversation.drafts import Drafts
-from heard.chat_app.conversation.events import DraftComplete, DraftStarted, FellBack, Scored, Token, TurnEvent
+from heard.chat_app.conversation.events import (
+    DraftComplete,
+    DraftStarted,
+    FellBack,
+    ModelThinks,
+    Scored,
+    Token,
+    TurnEvent,
+)
 from heard.chat_app.conversation.examples import examples_for
 from heard.chat_app.conversation.hidden_call import ask_hidden
 from heard.chat_app.conversation.hidden_steps import run_steps
@@ -34,9 +42,9 @@ from heard.chat_app.conversation.rewriting import (
     with_reason,
 )
 from heard.chat_app.conversation.services import Services
-from heard.chat_app.models.records import Delta, ModelFailure, ModelSpec, Usage, Waiting
+from heard.chat_app.models.records import Delta, ModelFailure, ModelSpec, Rethought, Thinking, Usage, Waiting
 from heard.chat_app.safety.reply_guard import Caught
-from heard.db.records import DraftStatus
+from heard.db.records import DraftStatus, StepRecord
 from heard.prompts.build import build_prompt, for_reply
 from heard.prompts.history import TokenCounter
 from heard.prompts.records import PolicyKind, Prompt
@@ -189,9 +197,10 @@ async def _write_draft(
 
 async def _stream_through(
     services: Services, model: ModelSpec, prompt: Prompt, drafts: Drafts, gate: ReplyGate
-) -> AsyncGenerator[Token | Waiting, None]:
+) -> AsyncGenerator[Token | ModelThinks | Waiting, None]:
     """Stream the open draft through its gate and end it: COMPLETE, CAUGHT or EMPTY."""
     usage: Usage | None = None
+    thinks = False
     try:
         async with aclosing(services.models.stream(model, prompt)) as stream:
             async for item in stream:
@@ -201,6 +210,13 @@ async def _stream_through(
                         if shown := await gate.feed(piece):
                             drafts.add_text(shown)
                             yield Token(shown)
+                    case Thinking():
+                        if not thinks:
+                            yield ModelThinks()
+                        thinks = True
+                    case Rethought():
+                        gate.restart()
+                        yield ModelThinks(withdrawn=True)
                     case Usage():
                         usage = item
                     case Waiting():
@@ -246,8 +262,9 @@ async def _next_guidance(services: Services, request: AnswerRequest, drafts: Dra
     if request.policy.kind is not PolicyKind.CRITIQUE:
         return guidance_for(request.policy, newest, services.library)
     prompt = critique_prompt(request.policy, request.text, newest.text)
-    critique = await ask_hidden(services.models, drafts.fallback or request.model, prompt, CRITIQUE)
-    drafts.steps.append(critique)
+    thoughts: list[StepRecord] = []
+    critique = await ask_hidden(services.models, drafts.fallback or request.model, prompt, CRITIQUE, thoughts)
+    drafts.steps += [*thoughts, critique]
     return critique_guidance(request.policy, newest.text, critique.text)
 
 

@@ -10,7 +10,8 @@ from typing import Any
 
 from heard.chat_app.common.text import clean_unicode
 from heard.chat_app.conversation.events import TurnRequest
-from heard.chat_app.models.records import Delta, ModelSpec, StreamItem, Usage
+from heard.chat_app.conversation.thinking_step import ThinkingNotes
+from heard.chat_app.models.records import Delta, ModelSpec, Rethought, StreamItem, Usage
 from heard.chat_app.safety.reply_guard import Caught
 from heard.db.records import DraftRecord, DraftStatus, ReplyRecord, ScoreRecord, StepRecord
 from heard.prompts.records import Prompt, PromptMessage, Watched
@@ -51,10 +52,12 @@ class Drafts:
     _pieces: list[str] = field(default_factory=list)
     _began: float = 0.0
     _first: float | None = None
+    _thinking: ThinkingNotes = field(default_factory=ThinkingNotes)
 
     def begin(self, model: ModelSpec, prompt: Prompt, number: int, guidance: str | None) -> None:
         """Open a draft and start its clock. A draft that a hidden step has opened is replaced."""
-        self._step, self._pieces, self._first, self.usage, self._began = None, [], None, None, time.perf_counter()
+        self._keep_thinking()  # of a model that failed, and whose fallback begins now
+        self._start_clock()
         self._open = DraftRecord(
             id=str(uuid.uuid4()),
             number=number,
@@ -69,6 +72,9 @@ class Drafts:
                 "temperature": model.temperature,
                 "seed": model.seed,
                 **model.sampling,
+                **({"reasoning": model.reasoning} if model.reasoning is not None else {}),
+                **({"thinking_tokens": model.thinking_tokens} if model.thinking_tokens else {}),
+                **({"extra_body": model.extra_body} if model.extra_body else {}),
                 "max_tokens": prompt.max_tokens,
                 "examples": prompt.examples,
             },
@@ -103,6 +109,7 @@ class Drafts:
         assert self._open is not None
         assert self._step is not None
         text = clean_unicode("".join(self._pieces))
+        self._keep_thinking()
         step = StepRecord(
             name=self._step,
             text=text,
@@ -116,12 +123,33 @@ class Drafts:
             cut=self.usage.cut if self.usage else False,
         )
         self.steps.append(step)
-        self._step, self._pieces, self._first, self.usage, self._began = None, [], None, None, time.perf_counter()
+        self._start_clock()
         return text.strip()
 
+    def _start_clock(self) -> None:
+        self._step, self._pieces, self._first, self.usage = None, [], None, None
+        self._began, self._thinking = time.perf_counter(), ThinkingNotes()
+
+    def _keep_thinking(self) -> None:
+        """Keep what the model has thought in the open call as a hidden step."""
+        if self._open is None:
+            return
+        step = self._thinking.step(
+            model=self._open.model,
+            prompt_sha256=self._open.prompt_sha256,
+            max_tokens=self._open.parameters["max_tokens"],
+            of=self._step,
+        )
+        self._thinking = ThinkingNotes()
+        if step is not None:
+            self.steps.append(step)
+
     def note_item(self, item: StreamItem) -> None:
-        """Note the time of the first text, and the counts, of an item whose text may not count yet."""
+        """Note the time of the first text, the thinking, and the counts, of an item whose text may not count yet."""
+        self._thinking.note(item)
         match item:
+            case Rethought():
+                self._pieces, self._first = [], None
             case Delta():
                 if self._first is None:
                     self._first = time.perf_counter() - self._began
@@ -152,6 +180,7 @@ class Drafts:
             return
         if self._step is not None:
             self.end_step()  # what had arrived of it is kept
+        self._keep_thinking()
         draft = replace(
             self._open,
             text=clean_unicode("".join(self._pieces)),

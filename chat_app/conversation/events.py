@@ -76,6 +76,14 @@ class Token:
 
 
 @dataclass(frozen=True, slots=True)
+class ModelThinks:
+    """The model thinks before it replies; nothing of that is shown. With `withdrawn`, the draft's text so far was
+    thinking too, and is taken away."""
+
+    withdrawn: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class DraftComplete:
     """The current draft's text is complete; its score follows."""
 
@@ -140,6 +148,6 @@ class BallotReady:
 
 
 TurnEvent = (
-    CrisisShown | Refused | Waiting | DraftStarted | FellBack | Token | DraftComplete | Scored | Failed | Finished
-    | NotSaved | BallotsSkipped | AnswersStarted | BallotReady
+    CrisisShown | Refused | Waiting | DraftStarted | FellBack | ModelThinks | Token | DraftComplete | Scored | Failed
+    | Finished | NotSaved | BallotsSkipped | AnswersStarted | BallotReady
 )  # fmt: skip

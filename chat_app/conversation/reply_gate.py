@@ -64,6 +64,11 @@ class ReplyGate:
             return piece
         return await self._let_through(self._splitter.feed(piece))
 
+    def restart(self) -> None:
+        """Forget all that was let through: it was no reply."""
+        self.caught, self.caught_text, self.ended_by, self.sentences = None, "", None, []
+        self._splitter = SentenceSplitter()
+
     async def finish(self, *, cut: bool) -> str:
         """Take the model's end; `cut` says that it came from the token limit. Returns the last that may be shown."""
         rest = self._splitter.rest()

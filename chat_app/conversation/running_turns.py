@@ -23,6 +23,7 @@ from heard.chat_app.conversation.events import (
     Failed,
     FellBack,
     Finished,
+    ModelThinks,
     NotSaved,
     Refused,
     Scored,
@@ -81,6 +82,8 @@ class TurnView:
     """Component that the current draft aims at; None for the first."""
     text: str = ""
     """The current draft's text so far."""
+    thinking: bool = False
+    """Whether the model thinks, and has not begun the current draft's text."""
     scored: bool = True
     """Whether a score follows the current draft."""
     rating: bool = False
@@ -110,8 +113,12 @@ class TurnView:
                 if not self.text:
                     self.stage += 1
                 self.text += text
-                self.ahead = 0
+                self.ahead, self.thinking = 0, False
                 return
+            case ModelThinks(withdrawn):
+                self.thinking, self.ahead = withdrawn or not self.text, 0
+                if withdrawn:
+                    self.text = ""
             case DraftComplete():
                 self.rating = self.scored
                 return
@@ -119,8 +126,9 @@ class TurnView:
                 self.ahead = ahead
             case DraftStarted(number, guidance, scored):
                 self.number, self.guidance, self.text, self.ahead, self.scored = number, guidance, "", 0, scored
+                self.thinking = False
             case FellBack():
-                self.by_fallback, self.ahead = True, 0
+                self.by_fallback, self.ahead, self.thinking = True, 0, False
             case Scored(number, score, watches):
                 self.scores[number], self.texts[number], self.rating = score, self.text, False
                 self.watches = watches

@@ -1,29 +1,21 @@
 """`models.toml`: which models there are. One entry a model; those of the embedded catalogue and echo come built in.
 
-What an entry may say is `Entry`, checked by pydantic; what a fault of each key is called stands beside it, because the
-provider decides what a key may hold. A refusal names every fault of the file at once.
+What an entry may say, and what a fault of each key is called, stands in `model_entry.py`; here is what a provider makes
+of it. A refusal names every fault of the file at once.
 """
 
-import re
 import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
-from pydantic import (
-    AfterValidator,
-    BaseModel,
-    ConfigDict,
-    Field,
-    HttpUrl,
-    StringConstraints,
-    TypeAdapter,
-    ValidationError,
-)
+from pydantic import ValidationError
 
+from heard.chat_app.models.accepted import default_room, default_system_role, default_temperature
 from heard.chat_app.models.adapter_files import adapter_path
 from heard.chat_app.models.embedded_models import CATALOGUE, MODELS, SMOLLM2, EmbeddedModel
+from heard.chat_app.models.model_entry import KEYS, Entry, sentence_for, wanted
 from heard.chat_app.models.provider import Provider
 from heard.chat_app.models.providers import PROVIDERS
 from heard.chat_app.models.records import ModelSpec
@@ -49,52 +41,22 @@ BUILT_IN = {
     **{model.name: _embedded_spec(model) for model in MODELS},
     "echo": ModelSpec(id="echo", provider="echo", model="echo", label="Echo (repeats you; for developers)"),
 }
-TUNABLE = ("label", "temperature", "seed", "sampling", "fallback")
+TUNABLE = ("label", "temperature", "seed", "sampling", "input_price", "output_price", "fallback")
 """What an entry with the name of a built-in model may change."""
-VARIABLE_NAME = "^[A-Za-z_][A-Za-z0-9_]*$"
-LOOKS_LIKE_A_KEY = re.compile(r"(sk|gsk|hf|AIza|xai|pplx)[-_A-Za-z0-9]{16,}")
-REPOSITORY = r"^[A-Za-z0-9_.-]{1,96}/[A-Za-z0-9_.-]{1,96}(@[A-Za-z0-9_./-]{1,100})?$"
+AS_IT_IS = (
+    "label", "seed", "context_tokens", "fallback", "reasoning", "length_name", "system_role", "extra_body", "headers",
+    "default_query", "class", "arguments",
+)  # fmt: skip
+"""Keys whose value is taken as it is."""
+_FIELDS = {"class": "class_path"}
 LONGEST_NAME = 60
+LEAST_CONTEXT = 512
 FILE_CONTEXT_TOKENS = 4096
 """Context of a GGUF file whose entry says nothing of it."""
 
 
 class ModelsError(UserError):
     """Model entries that cannot be used; `str()` names the file, the entries, every fault and the next step."""
-
-
-def _no_key(variable: str) -> str:
-    if LOOKS_LIKE_A_KEY.fullmatch(variable):
-        raise ValueError(
-            "key_env holds what looks like a key. Put the key into an environment variable, and that variable's name "
-            "here."
-        )
-    return variable
-
-
-def _address(url: str) -> str:
-    TypeAdapter(HttpUrl).validate_python(url)
-    return url
-
-
-class Entry(BaseModel):
-    """One entry of the file, whatever its provider; None is what it does not say."""
-
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
-
-    provider: str
-    model: Annotated[str, StringConstraints(strip_whitespace=False, pattern=r"\S")] | None = None
-    label: Annotated[str, StringConstraints(max_length=100, pattern=r"\S")] | None = None
-    base_url: Annotated[str, AfterValidator(_address)] | None = None
-    key_env: Annotated[str, StringConstraints(pattern=VARIABLE_NAME), AfterValidator(_no_key)] | None = None
-    temperature: float | None = Field(None, ge=0, le=2, allow_inf_nan=False)
-    seed: int | None = Field(None, ge=0, le=2**32 - 2)
-    sampling: dict[str, Annotated[float, Field(ge=-2, le=8192)]] | None = None
-    context_tokens: int | None = Field(None, ge=512)
-    file: Annotated[str, StringConstraints(max_length=1000, pattern=r"\S\.gguf$")] | None = None
-    repo: Annotated[str, StringConstraints(pattern=REPOSITORY)] | None = None
-    fallback: Any = None
-    """Checked when all entries are known."""
 
 
 def load_models(path: Path | None, embedded: EmbeddedModel = SMOLLM2) -> dict[str, ModelSpec]:
@@ -137,7 +99,7 @@ def _faults(name: str, values: Mapping[str, Any]) -> Iterator[str]:
     built_in = BUILT_IN.get(name)
     provider = built_in.provider if built_in else values.get("provider")
     known = provider if isinstance(provider, str) and provider in PROVIDERS else None
-    if built_in and (fixed := sorted(set(values) & set(Entry.model_fields) - set(TUNABLE))):
+    if built_in and (fixed := sorted(set(values) & set(KEYS) - set(TUNABLE))):
         yield (
             f"this name belongs to a model that comes with heard, whose {fixed[0]} is fixed ({', '.join(TUNABLE[:-1])} "
             f"and {TUNABLE[-1]} may be set). Give your entry another name."
@@ -158,7 +120,7 @@ def _faults(name: str, values: Mapping[str, Any]) -> Iterator[str]:
             key = str(fault["loc"][0])
             if key not in faulty:
                 faulty.add(key)
-                yield _sentence(name, key, values[key], fault, kind)
+                yield sentence_for(name, key, values[key], fault, kind)
     if known and not built_in:
         yield from _missing(values, kind)
     if known:
@@ -176,7 +138,10 @@ def _narrowed(kind: Provider, built_in: ModelSpec | None, values: Mapping[str, A
 
 def _missing(values: Mapping[str, Any], kind: Provider) -> Iterator[str]:
     """What this provider needs and the entry does not say."""
-    if kind.named and "model" not in values:
+    if kind.any_class:
+        if "class" not in values:
+            yield 'class is missing: the dotted path of a class, such as "langchain_mistralai.ChatMistralAI".'
+    elif kind.named and "model" not in values:
         yield f"model is missing: {kind.example}, in quotes."
     if kind.files:
         yield from _file_faults(values)
@@ -205,65 +170,39 @@ def _in_catalogue(name: str) -> bool:
 
 def _misplaced(values: Mapping[str, Any], kind: Provider) -> Iterator[str]:
     """What the entry says and this provider has no use for, or takes in a narrower range."""
+    speaks_openai = PROVIDERS["openai"].chat is kind.chat
     meaningless = {
         "base_url": not kind.served, "key_env": not kind.named, "model": not (kind.named or kind.files),
-        "seed": not kind.seed, "file": not kind.files, "repo": not kind.files,
+        "seed": not kind.seed, "file": not kind.files, "repo": not kind.files, "class": not kind.any_class,
+        "arguments": not kind.any_class, "length_name": not speaks_openai, "reasoning": not kind.reasons,
+        "thinking_tokens": not (kind.reasons or kind.any_class), "system_role": not kind.named,
+        **{key: key not in kind.extras for key in ("extra_body", "headers", "default_query")},
     }  # fmt: skip
     for key, is_so in meaningless.items():
         if is_so and key in values:
             yield f"{key} has no meaning for provider {kind.name}. Remove it."
     for key, most in (("temperature", kind.hottest), ("context_tokens", kind.most_context)):
         if values.get(key, 0) > most:
-            yield _wanted(key, kind)
+            yield wanted(key, kind)
+    window, room = values.get("context_tokens"), values.get("thinking_tokens", 0)
+    if window is not None and window - room < LEAST_CONTEXT:
+        yield f"thinking_tokens leave no room for the talk: at least {LEAST_CONTEXT} of context_tokens must be left."
     for parameter in values.get("sampling", {}):
         if parameter not in kind.sampling:
             yield f'unknown sampling parameter "{parameter}". {nearest_name(parameter, kind.sampling)}'
 
 
-def _sentence(name: str, key: str, value: Any, fault: Mapping[str, Any], kind: Provider) -> str:
-    """The sentence for what pydantic has found. A value is never repeated: it may be a key."""
-    if fault["type"] == "extra_forbidden":
-        if isinstance(value, Mapping):
-            return f'"{key}" is a table in it. Put quotes round a name with a dot: "{name}.{key}".'
-        if key in ("api_key", "key", "token"):
-            return (
-                f"{key} is refused, because keys do not belong in a file. Put the key into an environment variable "
-                'and name that: key_env = "MY_KEY".'
-            )
-        return f'unknown key "{key}". {nearest_name(key, Entry.model_fields)}'
-    if key == "key_env" and fault["type"] == "value_error":
-        return str(fault["ctx"]["error"])
-    if key == "sampling" and len(fault["loc"]) > 1:
-        return f"{fault['loc'][1]} must be a number from -2 to 8192."
-    return _wanted(key, kind)
-
-
-def _wanted(key: str, kind: Provider) -> str:
-    """What a key must hold for this provider."""
-    return {
-        "model": f"model is missing: {kind.example}, in quotes.",
-        "label": "label must be a text of 1 to 100 characters.",
-        "base_url": "base_url must be a web address such as http://127.0.0.1:8001/v1.",
-        "key_env": "key_env must be the name of an environment variable (letters, digits, _), not the key.",
-        "temperature": f"temperature must be a number from 0 to {kind.hottest}.",
-        "seed": f"seed must be a whole number from 0 to {2**32 - 2}.",
-        "sampling": "sampling must be a table such as { top_p = 0.9 }.",
-        "file": "file must be a GGUF file: its path, or its name in repo; it ends in .gguf.",
-        "repo": 'repo must be a repository of the Hugging Face Hub: "owner/name" or "owner/name@revision".',
-        "context_tokens": f"context_tokens must be a whole number from 512 to {kind.most_context}.",
-    }[key]
-
-
 def _spec(name: str, values: Mapping[str, Any], embedded: EmbeddedModel, folder: Path) -> ModelSpec:
     """The model of an entry without faults."""
-    base = BUILT_IN.get(name)
+    base = built_in = BUILT_IN.get(name)
     if base is None:
         kind = PROVIDERS[values["provider"]]
         if kind.named:
-            url = values.get("base_url", kind.url)
-            base = ModelSpec(
-                name, kind.name, values["model"], name, _without_own_path(url, kind), values.get("key_env")
-            )
+            url = _without_own_path(values.get("base_url", kind.url), kind)
+            model = values.get("model", values.get("class"))
+            base = ModelSpec(name, kind.name, model, name, url, values.get("key_env"))
+            warmth = default_temperature(kind.name, model, url, values.get("reasoning"))
+            base = replace(base, temperature=warmth, system_role=default_system_role(kind.name, model))
         elif kind.files and "file" in values:
             base = _file_spec(name, values["file"], values.get("repo"), folder)
         else:
@@ -271,12 +210,18 @@ def _spec(name: str, values: Mapping[str, Any], embedded: EmbeddedModel, folder:
             templates = (spec for spec in BUILT_IN.values() if spec.provider == kind.name)
             template = next(spec for spec in templates if wanted in (None, spec.id, spec.model))
             base = replace(template, id=name, label=name)
-    tuned = {key: values[key] for key in ("label", "seed", "context_tokens", "fallback") if key in values}
-    if "temperature" in values:
-        tuned["temperature"] = float(values["temperature"])
+    tuned: dict[str, Any] = {_FIELDS.get(key, key): values[key] for key in AS_IT_IS if key in values}
+    for key in ("temperature", "input_price", "output_price"):
+        if key in values:
+            tuned[key] = float(values[key])
     if "sampling" in values:
         tuned["sampling"] = {key: float(number) for key, number in values["sampling"].items()}
-    return replace(base, **tuned)
+    spec = replace(base, **tuned)
+    if built_in:
+        return spec
+    room = values.get("thinking_tokens", default_room(spec, values.get("reasoning")))
+    window = spec.context_tokens - (room if "context_tokens" in values else 0)
+    return replace(spec, thinking_tokens=room, context_tokens=window)
 
 
 def _file_spec(name: str, file: str, repository: str | None, folder: Path) -> ModelSpec:

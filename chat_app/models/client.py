@@ -21,17 +21,20 @@ from tenacity import AsyncRetrying, RetryCallState, retry_if_exception, stop_aft
 
 from heard.chat_app.common.text import clean_unicode
 from heard.chat_app.models import failures
+from heard.chat_app.models.accepted import thinks_in_its_output
 from heard.chat_app.models.catalogue import ModelsError, load_models
 from heard.chat_app.models.circuit_breaker import COOLDOWN_SECONDS, CircuitBreaker, CircuitBreakers, CoolingDown
 from heard.chat_app.models.connections import Connections
 from heard.chat_app.models.engines import Engines
+from heard.chat_app.models.env_values import secrets_of
 from heard.chat_app.models.failures import AttemptError
 from heard.chat_app.models.hub_model import HubEngine
 from heard.chat_app.models.llama_engine import Engine
 from heard.chat_app.models.provider import NO_KEY, Call
 from heard.chat_app.models.providers import PROVIDERS, import_client, is_installed
-from heard.chat_app.models.records import ModelFailure, ModelSpec, StreamItem, Waiting
+from heard.chat_app.models.records import ModelFailure, ModelSpec, Rethought, StreamItem, Waiting
 from heard.chat_app.models.reply_stream import ReplyStream
+from heard.chat_app.models.server_reason import cleaned
 from heard.chat_app.models.token_counts import TokenCounts
 from heard.chat_app.models.waiting_queue import Ticket
 from heard.prompts.records import Prompt
@@ -95,6 +98,8 @@ class Models:
         self._engines = Engines(engine, cache_dir)
         self._hub = HubEngine()
         self._counts = TokenCounts(self._engines.ready)
+        self._unopened: set[str] = set()
+        """Models that have begun with thinking and no mark of it."""
         self._first_token_seconds = first_token_seconds
         self._stall_seconds = stall_seconds
         self._total_seconds = total_seconds
@@ -124,7 +129,8 @@ class Models:
         return self._counts.is_exact(spec)
 
     async def stream(self, spec: ModelSpec, prompt: Prompt) -> AsyncGenerator[StreamItem, None]:
-        """Call a model and yield Waiting*, Delta+, Usage. Raises ModelFailure, before or after some Deltas.
+        """Call a model and yield Waiting*, Delta+, Usage, with Thinking and perhaps Rethought among the Deltas. Raises
+        ModelFailure, before or after some of them.
 
         Closing the generator ends the call at once: the connection is closed, or the engine's worker stopped.
         """
@@ -143,6 +149,8 @@ class Models:
                 reply = await self._start_reply(spec, key, prompt, ticket)
             async with aclosing(reply), aclosing(reply.items()) as items:
                 async for item in items:
+                    if isinstance(item, Rethought):
+                        self._unopened.add(spec.id)
                     yield item
         except ModelFailure as failure:
             log.warning("model %s failed: %s", spec.id, failure.kind)
@@ -150,13 +158,24 @@ class Models:
         except CoolingDown as error:
             raise failures.cooling_down(spec, error.seconds) from None
         except AttemptError as error:
-            log.warning("model %s failed: %s", spec.id, error.failure.kind)
+            reason = cleaned(error.said, (message.content for message in prompt.messages), secrets_of(spec))
+            error.failure.reason = reason
+            log.warning("model %s failed: %s%s", spec.id, error.failure.kind, f' ("{reason}")' if reason else "")
             if self._cooldown_left(spec):
                 log.warning("model %s: its server is left alone for a while", spec.id)
             raise error.failure from None
         finally:
             if local is not None and ticket is not None:
                 local.release(ticket)
+
+    def prepare(self, spec: ModelSpec) -> None:
+        """Import and make beforehand what a call to this model needs, so that its times are the server's alone. What is
+        missing is told by the call."""
+        try:
+            if PROVIDERS[spec.provider].local is None and is_installed(spec.provider):
+                self._chat_model(spec, NO_KEY, 1, None)
+        except ModelFailure as failure:
+            log.info("model %s cannot be prepared: %s", spec.id, failure.kind)
 
     @property
     def cooling_down(self) -> tuple[str, ...]:
@@ -204,7 +223,7 @@ class Models:
 
     async def _start_reply(self, spec: ModelSpec, key: str, prompt: Prompt, ticket: Ticket | None) -> ReplyStream:
         """Call the model until its first token is there, at most ATTEMPTS times. Raises AttemptError."""
-        messages = [MESSAGE_TYPES[message.role](content=clean_unicode(message.content)) for message in prompt.messages]
+        messages = _messages(spec, prompt)
         retrying = AsyncRetrying(
             stop=stop_after_attempt(ATTEMPTS),
             retry=retry_if_exception(_is_retryable),
@@ -242,6 +261,7 @@ class Models:
             stall_seconds=self._stall_seconds,
             total_seconds=self._total_seconds,
             ends_at=ends_at,
+            thinks=spec.id in self._unopened or thinks_in_its_output(spec),
         )
 
     def _retry_delay(self, state: RetryCallState) -> float:
@@ -261,6 +281,14 @@ class Models:
             ticket=ticket,
         )
         return PROVIDERS[spec.provider].chat(call)
+
+
+def _messages(spec: ModelSpec, prompt: Prompt) -> list[BaseMessage]:
+    """Return the prompt as messages of LangChain. A system text that the model has no role for begins the first one."""
+    wire = [(message.role, clean_unicode(message.content)) for message in prompt.messages]
+    if spec.system_role == "user" and len(wire) > 1 and (wire[0][0], wire[1][0]) == ("system", "user"):
+        wire[:2] = [("user", f"{wire[0][1]}\n\n{wire[1][1]}")]
+    return [MESSAGE_TYPES[role](content=content) for role, content in wire]
 
 
 def _key(spec: ModelSpec) -> str:

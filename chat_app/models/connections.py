@@ -1,17 +1,25 @@
 """HTTP clients that all model calls of a process share; made when first needed."""
 
+import asyncio
+import logging
 import ssl
+import sys
+from collections.abc import AsyncIterator
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Protocol
 
 import httpx2
 
-from heard.chat_app.models.http_status import HttpStatusError, seconds_to_wait
+from heard.chat_app.models.http_status import MOST_BYTES, HttpStatusError, ServerWords, seconds_to_wait, words_of
 
 if TYPE_CHECKING:
     import httpx
 
 CONNECT_SECONDS = 10.0
+REASON_SECONDS = 2.0
+"""Longest wait for the text of an error."""
+
+log = logging.getLogger(__name__)
 
 
 class Response(Protocol):
@@ -27,6 +35,9 @@ class Response(Protocol):
     def headers(self) -> Any:
         """The headers; names in any case."""
 
+    def aiter_bytes(self) -> AsyncIterator[bytes]:
+        """Yield the body."""
+
     async def aclose(self) -> None:
         """Close the connection, unless the whole response was read."""
 
@@ -37,15 +48,39 @@ and the server would go on writing until it is garbage collected."""
 
 
 async def check_response(response: Response) -> None:
-    """Add a response to OPEN_RESPONSES. Raises HttpStatusError if its status is not 2xx, before its text is read.
+    """Add a response to OPEN_RESPONSES. Raises HttpStatusError if its status is not 2xx.
 
     An event hook of every client: each library would put the provider's words into an exception of its own, and not all
     of them keep Retry-After.
     """
     if not response.is_success:
-        raise HttpStatusError(response.status_code, seconds_to_wait(response.headers.get("retry-after")))
+        wait, said = seconds_to_wait(response.headers.get("retry-after")), await _said(response)
+        raise HttpStatusError(response.status_code, wait, said)
     if (responses := OPEN_RESPONSES.get()) is not None:
         responses.append(response)
+
+
+def _httpx_errors() -> tuple[type[Exception], ...]:
+    """Those of httpx, where a library that uses it is loaded."""
+    loaded: Any = sys.modules.get("httpx")
+    return (loaded.HTTPError,) if loaded is not None else ()
+
+
+async def _said(response: Response) -> ServerWords:
+    """What an error's body says, as far as it comes soon; nothing of one of 5xx, which is no answer to a request."""
+    if not 400 <= response.status_code < 500:
+        return ServerWords()
+    errors: tuple[type[Exception], ...] = (TimeoutError, ValueError, httpx2.HTTPError, *_httpx_errors())
+    body = b""
+    try:
+        async with asyncio.timeout(REASON_SECONDS):
+            async for part in response.aiter_bytes():
+                body += part
+                if len(body) > MOST_BYTES:
+                    break
+    except errors as error:
+        log.info("a server's reason could not be read: %s", type(error).__name__)
+    return words_of(body)
 
 
 class Connections:

@@ -1,18 +1,28 @@
 """From the exception of a failed model call to a plain sentence. The provider's own text is never part of it."""
 
 import json
+import re
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import httpx2
 
 from heard.chat_app.models.http_status import HttpStatusError
 from heard.chat_app.models.providers import PROVIDERS
 from heard.chat_app.models.records import FailureKind, ModelFailure, ModelSpec
+from heard.chat_app.models.reply_ends import withheld
 
 SERVER_DOWN_KINDS = (FailureKind.UNREACHABLE, FailureKind.SERVER_ERROR, FailureKind.SILENT)
 """Failures that mean the server is down. All others are for the caller to fix, or show that the server answers."""
+NO_QUOTA_CODES = {"insufficient_quota", "billing_hard_limit_reached", "billing_not_active", "insufficient_balance"}
+NO_QUOTA_WORDS = re.compile(
+    r"insufficient[ _](?:quota|balance|credit|fund)|credit balance is too low|run out of credit", re.IGNORECASE
+)
+"""Of a server that has no code for it."""
+FILTER_CODES = {"content_filter", "responsibleaipolicyviolation", "content_policy_violation", "data_inspection_failed"}
+"""A prompt that a safety filter has not let through."""
+TOO_LONG_CODES = {"context_length_exceeded", "string_above_max_length", "exceed_context_size_error"}
 SERVER_ERRORS = (
     httpx2.HTTPError, httpx2.InvalidURL, httpx2.StreamError, OSError,
     ValueError, TypeError, AttributeError, LookupError,  # what LangChain raises on an answer that is not the protocol
@@ -43,6 +53,8 @@ class AttemptError(Exception):
     """Whether it may pass by itself: the server was unreachable, busy or had an internal error."""
     retry_after: float | None = None
     """Seconds of the server's Retry-After, if it sent one."""
+    said: str = field(default="", repr=False)
+    """The server's own words, not cleaned of anything yet."""
 
 
 def attempt_error(error: BaseException, spec: ModelSpec, *, has_text: bool) -> AttemptError:
@@ -55,6 +67,8 @@ def attempt_error(error: BaseException, spec: ModelSpec, *, has_text: bool) -> A
     for link in chain:
         if isinstance(link, HttpStatusError):
             return _status_error(link, spec)
+    if (status := next((found for link in chain if (found := _foreign_status(link))), None)) is not None:
+        return _status_error(HttpStatusError(status, None), spec)
     if any(isinstance(link, (httpx2.HTTPError, *_loaded(("httpx:HTTPError",)), OSError)) for link in chain):
         return AttemptError(_unreachable(spec), may_retry=True)
     garbled = any(isinstance(link, json.JSONDecodeError) for link in chain)
@@ -71,6 +85,15 @@ def attempt_error(error: BaseException, spec: ModelSpec, *, has_text: bool) -> A
     return AttemptError(empty_reply(spec))  # LangChain's ValueError for a stream without a single chunk
 
 
+def _foreign_status(error: BaseException) -> int | None:
+    """Return the status that an exception of a client tells whose connections are not ours."""
+    for holder in (error, getattr(error, "response", None)):
+        status = getattr(holder, "status_code", None)
+        if isinstance(status, int) and 300 <= status < 600:
+            return status
+    return None
+
+
 def _chain(error: BaseException | None) -> Iterator[BaseException]:
     """Yield an exception and its causes: client libraries wrap ours in their own."""
     while error is not None:
@@ -79,24 +102,33 @@ def _chain(error: BaseException | None) -> Iterator[BaseException]:
 
 
 def _status_error(error: HttpStatusError, spec: ModelSpec) -> AttemptError:
-    status, wait = error.status, error.retry_after
+    status, wait, said = error.status, error.retry_after, error.said
+    if status == 402 or said.codes & NO_QUOTA_CODES or NO_QUOTA_WORDS.search(said.message):
+        return AttemptError(_no_quota(spec), said=said.message)
     if status in (401, 403):
-        return AttemptError(_bad_key(spec))
+        return AttemptError(_bad_key(spec))  # such a text is about the key
     if status == 429:
-        return AttemptError(_busy(spec, wait), may_retry=True, retry_after=wait)
+        return AttemptError(_busy(spec, wait), may_retry=True, retry_after=wait, said=said.message)
     if status >= 500:
         return AttemptError(_server_error(spec, status), may_retry=True, retry_after=wait)
-    if status == 404 or status < 400:
+    if said.codes & FILTER_CODES:
+        return AttemptError(withheld(spec, has_text=False), said=said.message)
+    if said.codes & TOO_LONG_CODES:
+        text = (
+            f'This conversation is longer than "{spec.label}" can read. Start a new chat, or choose a model with more '
+            "room."
+        )
+    elif status == 404 or status < 400:
         text = (
             f'The server of "{spec.label}" knows no such model or address. Check model and base_url in models.toml, '
             "or choose another model."
         )
     else:
         text = (
-            f'The server of "{spec.label}" refused the request (status {status}). The conversation may be too long for '
-            "it: start a new chat, or choose another model."
+            f'The server of "{spec.label}" refused the request (status {status}); its reason is in the log. Choose '
+            "another model."
         )
-    return AttemptError(ModelFailure(FailureKind.REJECTED, text))
+    return AttemptError(ModelFailure(FailureKind.REJECTED, text), said="" if status == 404 else said.message)
 
 
 def cooling_down(spec: ModelSpec, seconds: float) -> ModelFailure:
@@ -157,6 +189,14 @@ def _busy(spec: ModelSpec, wait: float | None) -> ModelFailure:
     )
 
 
+def _no_quota(spec: ModelSpec) -> ModelFailure:
+    return ModelFailure(
+        FailureKind.NO_QUOTA,
+        f'The account behind "{spec.label}" has no quota or credit left. Add some with its provider, or choose another '
+        "model.",
+    )
+
+
 def _server_error(spec: ModelSpec, status: int | None) -> ModelFailure:
     detail = f" (status {status})" if status else ""
     return ModelFailure(
@@ -203,22 +243,4 @@ def empty_reply(spec: ModelSpec) -> ModelFailure:
     return ModelFailure(
         FailureKind.EMPTY,
         f'"{spec.label}" sent a reply without any text. Send the message again, or choose another model.',
-    )
-
-
-def tool_call(spec: ModelSpec, *, has_text: bool) -> ModelFailure:
-    """Return the failure of a model that called a tool though none was offered. `has_text`: text came before it."""
-    return ModelFailure(
-        FailureKind.CUT if has_text else FailureKind.EMPTY,
-        f'"{spec.label}" called a tool instead of answering, and there are none here. Send the message again, '
-        "or choose another model.",
-    )
-
-
-def content_filtered(spec: ModelSpec, *, has_text: bool) -> ModelFailure:
-    """Return the failure of a reply ended by the provider's content filter. `has_text`: text came before."""
-    return ModelFailure(
-        FailureKind.CUT if has_text else FailureKind.EMPTY,
-        f'The provider of "{spec.label}" withheld the reply under its own rules. Word the message anew, or choose '
-        "another model.",
     )

@@ -173,8 +173,10 @@ class HubModel:
         sampling: Mapping[str, float] | None = None,
         seed: int | None = None,
         ticket: Ticket | None = None,
+        thinking: bool | None = None,
     ) -> AsyncGenerator[Delta | Done, None]:
         """Answer OpenAI-shaped messages: yield Delta+, then Done. Waits in the queue unless given an admitted ticket.
+        `thinking` tells the chat template whether the model should think; None leaves that to the template.
 
         Closing the generator stops the thread at its next token. Raises ModelFailure: REJECTED for a prompt longer than
         the model's context window, SERVER_ERROR or CUT if generating fails.
@@ -190,6 +192,7 @@ class HubModel:
                 name: int(value) if name in INTEGER_SAMPLING else value for name, value in (sampling or {}).items()
             },
             "seed": seed,
+            "thinking": thinking,
         }
         try:
             async for _ in queue.positions(ticket):
@@ -212,7 +215,7 @@ def _generate(loaded: _LoadedModel, spec: ModelSpec, arguments: Mapping[str, Any
     from transformers import StoppingCriteriaList, TextStreamer
 
     tokenizer, model = loaded.tokenizer, loaded.model
-    prompt = _tokenise(tokenizer, arguments["messages"]).to(model.device)
+    prompt = _tokenise(tokenizer, arguments["messages"], arguments["thinking"]).to(model.device)
     read = prompt["input_ids"].shape[1]
     most = min(arguments["max_tokens"], loaded.context_tokens - read)
     if most < 1:
@@ -247,9 +250,11 @@ def _generate(loaded: _LoadedModel, spec: ModelSpec, arguments: Mapping[str, Any
     return Done("stop" if ended or written < most else "length", read, written)
 
 
-def _tokenise(tokenizer: Any, messages: list[dict[str, Any]]) -> Any:
+def _tokenise(tokenizer: Any, messages: list[dict[str, Any]], thinking: bool | None) -> Any:
     """Return the prompt in the model's chat template. Where that has no system message, it begins the first message."""
     how = {"add_generation_prompt": True, "return_tensors": "pt", "return_dict": True}
+    if thinking is not None:
+        how["enable_thinking"] = thinking
     try:
         return tokenizer.apply_chat_template(messages, **how)
     except TemplateError:

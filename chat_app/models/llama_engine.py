@@ -21,7 +21,7 @@ from heard.chat_app.models.engine_loading import NATIVE_ERRORS, load_server
 from heard.chat_app.models.engine_plan import EnginePlan
 from heard.chat_app.models.gguf_header import GgufError, GgufHeader, read_header
 from heard.chat_app.models.opening_copies import copy_opening
-from heard.chat_app.models.records import Delta, FailureKind, ModelFailure
+from heard.chat_app.models.records import Delta, FailureKind, ModelFailure, Thinking
 from heard.chat_app.models.waiting_queue import Ticket, WaitingQueue
 from heard.chat_app.models.weights_folder import WeightsError
 
@@ -53,7 +53,7 @@ class _Generation:
 
     def __init__(self) -> None:
         self.loop = asyncio.get_running_loop()
-        self.items: asyncio.Queue[Delta | None] = asyncio.Queue()
+        self.items: asyncio.Queue[Delta | Thinking | None] = asyncio.Queue()
         self.stop = False
         self.error: Mapping[str, Any] | None = None
         self.finish_reason: str | None = None
@@ -69,12 +69,14 @@ class _Generation:
             self.usage = chunk.get("usage") or self.usage
             for choice in chunk.get("choices") or ():
                 self.finish_reason = choice.get("finish_reason") or self.finish_reason
-                text = (choice.get("delta") or {}).get("content")
-                if text:
+                delta = choice.get("delta") or {}
+                if thought := delta.get("reasoning_content"):
+                    self.put(Thinking(thought))
+                if text := delta.get("content"):
                     self.put(Delta(text))
         return self.stop
 
-    def put(self, item: Delta | None) -> None:
+    def put(self, item: Delta | Thinking | None) -> None:
         """Pass an item to the event loop; None is the end."""
         try:
             self.loop.call_soon_threadsafe(self.items.put_nowait, item)
@@ -240,8 +242,10 @@ class Engine:
         sampling: Mapping[str, float] | None = None,
         seed: int | None = None,
         ticket: Ticket | None = None,
-    ) -> AsyncGenerator[Delta | Done, None]:
-        """Answer OpenAI-shaped messages: yield Delta+, then Done. Waits in the queue unless given an admitted ticket.
+        thinking: bool | None = None,
+    ) -> AsyncGenerator[Delta | Thinking | Done, None]:
+        """Answer OpenAI-shaped messages: yield Delta and Thinking, then Done. Waits in the queue unless given an
+        admitted ticket. `thinking` tells the chat template whether the model should think; None leaves that to it.
 
         Closing the generator stops the worker at its next step and frees its slot. Raises ModelFailure: REJECTED for a
         prompt longer than the context window, UNREACHABLE if the engine cannot start, CUT if it dies in the middle.
@@ -259,6 +263,8 @@ class Engine:
         }
         if seed is not None:
             body["seed"] = seed
+        if thinking is not None:
+            body["chat_template_kwargs"] = {"enable_thinking": thinking}
         begun = False
         try:
             async for _ in self.queue.positions(ticket):

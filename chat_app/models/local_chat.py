@@ -15,7 +15,7 @@ from pydantic import ConfigDict
 
 from heard.chat_app.models.llama_engine import Done, Engine
 from heard.chat_app.models.provider import Call
-from heard.chat_app.models.records import Delta
+from heard.chat_app.models.records import DEFAULT_TEMPERATURE, Delta, Thinking
 from heard.chat_app.models.waiting_queue import Ticket
 
 __all__ = ["EmbeddedChat", "Engine"]
@@ -38,8 +38,9 @@ class LocalModel(Protocol):
         sampling: Mapping[str, float] | None = None,
         seed: int | None = None,
         ticket: Ticket | None = None,
-    ) -> AsyncGenerator[Delta | Done, None]:
-        """Yield Delta+, then Done, like `Engine.stream`."""
+        thinking: bool | None = None,
+    ) -> AsyncGenerator[Delta | Thinking | Done, None]:
+        """Yield Delta and Thinking, then Done, like `Engine.stream`."""
 
 
 class EmbeddedChat(BaseChatModel):
@@ -53,6 +54,8 @@ class EmbeddedChat(BaseChatModel):
     sampling: Mapping[str, float] = {}
     """Further sampling parameters by the engine's own names."""
     seed: int | None = None
+    thinking: bool | None = None
+    """Whether the model should think; None leaves that to its chat template."""
     ticket: Ticket | None = None
     """A slot that the caller has already waited for; without one, each call waits in the queue by itself."""
 
@@ -78,10 +81,19 @@ class EmbeddedChat(BaseChatModel):
             sampling=self.sampling,
             seed=self.seed,
             ticket=self.ticket,
+            thinking=self.thinking,
         )
         async with aclosing(items):
             async for item in items:
-                yield _last_chunk(item) if isinstance(item, Done) else _text_chunk(item.text)
+                match item:
+                    case Done():
+                        yield _last_chunk(item)
+                    case Thinking(text):
+                        yield ChatGenerationChunk(
+                            message=AIMessageChunk(content="", additional_kwargs={"reasoning_content": text})
+                        )
+                    case Delta(text):
+                        yield ChatGenerationChunk(message=AIMessageChunk(content=text))
 
     async def _agenerate(
         self,
@@ -105,18 +117,16 @@ class EmbeddedChat(BaseChatModel):
 
 def chat_on(engine: LocalModel, call: Call) -> EmbeddedChat:
     """Return the chat model for one call to a model that runs on `engine`."""
+    spec = call.spec
     return EmbeddedChat(
         engine=engine,
-        max_tokens=call.max_tokens,
-        temperature=call.spec.temperature,
-        sampling=call.spec.sampling,
-        seed=call.spec.seed,
+        max_tokens=call.max_tokens + spec.thinking_tokens,
+        temperature=DEFAULT_TEMPERATURE if spec.temperature is None else spec.temperature,
+        sampling=spec.sampling,
+        seed=spec.seed,
+        thinking=None if spec.reasoning is None else spec.reasoning != "none",
         ticket=call.ticket,
     )
-
-
-def _text_chunk(text: str) -> ChatGenerationChunk:
-    return ChatGenerationChunk(message=AIMessageChunk(content=text))
 
 
 def _last_chunk(done: Done) -> ChatGenerationChunk:

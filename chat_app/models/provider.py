@@ -74,6 +74,12 @@ class Provider:
     """Path endings that the client adds by itself; they are removed from a `base_url`."""
     key_wanted: str | None = None
     """Usual name of the key's environment variable, if the vendor's own server requires a key."""
+    extras: tuple[str, ...] = ()
+    """Which of extra_body, headers and default_query an entry may have."""
+    reasons: bool = True
+    """Whether an entry may say how much the model should think."""
+    any_class: bool = False
+    """Whether an entry names the class of its model, with its arguments."""
     seed: bool = True
     """Whether an entry may have a seed."""
     hottest: int = 2
@@ -92,5 +98,7 @@ class Provider:
         "presence_penalty",
     )
     """Sampling parameters that a server may know. Others are refused, as a server would ignore a misspelt one."""
+    gives_reasons: bool = True
+    """Whether every whole reply comes with the reason of its end; else one that ends without a fault is whole."""
     usage_adds_up: bool = False
     """Whether the token counts of the chunks have to be added up; else the last one is the total."""

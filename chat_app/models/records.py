@@ -3,8 +3,13 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Any, Literal
 
 from heard.errors import UserError
+
+Reasoning = Literal["none", "low", "medium", "high"]
+"""How much a model is asked to think before it replies."""
+DEFAULT_TEMPERATURE = 0.7
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,13 +27,36 @@ class ModelSpec:
     base_url: str | None = None
     key_env: str | None = None
     """Name of the environment variable with the key; None for a server without one. The key itself is never stored."""
-    temperature: float = 0.7
-    """0..2."""
+    temperature: float | None = DEFAULT_TEMPERATURE
+    """0..2; None sends none, and the server takes its own."""
     seed: int | None = None
     sampling: Mapping[str, float] = field(default_factory=dict)
     """Further sampling parameters under the provider's names, such as top_p; stored with each draft."""
     context_tokens: int = 8192
-    """Most tokens that prompt and reply may have together."""
+    """Most tokens that prompt and reply may have together, without `thinking_tokens`."""
+    reasoning: Reasoning | None = None
+    """None sends nothing of it."""
+    thinking_tokens: int = 0
+    """Room for thinking, beside the reply's own bound."""
+    length_name: str | None = None
+    """Under which name a server of OpenAI's protocol gets the bound: "max_tokens", "max_completion_tokens" or "none";
+    None for the one that is known of it."""
+    system_role: str = "system"
+    """"system", or "user" for a model that has no such role: the system text then begins the first message."""
+    extra_body: Mapping[str, Any] = field(default_factory=dict)
+    """Further fields of the request, as they are."""
+    headers: Mapping[str, str] = field(default_factory=dict)
+    """Further headers of the request. A value "env:NAME" is that environment variable's."""
+    default_query: Mapping[str, str] = field(default_factory=dict)
+    """Parameters behind the address, such as Azure's api-version."""
+    input_price: float | None = None
+    """Of a million tokens read, in any currency."""
+    output_price: float | None = None
+    """Of a million tokens written, thinking included."""
+    class_path: str | None = None
+    """Of a model of LangChain: "package.module.Class"."""
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+    """Keyword arguments of that class. A text "env:NAME" is that environment variable's."""
     file: str | None = None
     """Of an embedded model that is not in the catalogue: the path of a GGUF file, or with `repo` its name there."""
     repo: str | None = None
@@ -65,6 +93,8 @@ class FailureKind(StrEnum):
     """The stream was complete and had no visible character."""
     UNRATED = "unrated"
     """The model has answered, and the rater that was to score the answer gave no numbers."""
+    NO_QUOTA = "no_quota"
+    """The account has nothing left. Stays so until somebody pays."""
 
 
 class ModelFailure(UserError):
@@ -77,11 +107,28 @@ class ModelFailure(UserError):
         super().__init__(sentence)
         self.kind = kind
         self.sentence = sentence
+        self.reason: str | None = None
+        """What the server said of it, without keys and without the words of the prompt: for the log and for `heard
+        models try`, and not for a page."""
 
 
 @dataclass(frozen=True, slots=True)
 class Delta:
     """A piece of a model's text, as it arrived; never empty."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Thinking:
+    """A piece of what the model thinks before or between what it says; empty where it only shows that it does."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Rethought:
+    """Every Delta so far was thinking: `text`, all of it. What follows is the reply."""
 
     text: str
 
@@ -103,4 +150,4 @@ class Usage:
     """Whether the reply ended because it had reached the token limit."""
 
 
-StreamItem = Delta | Waiting | Usage
+StreamItem = Delta | Thinking | Rethought | Waiting | Usage

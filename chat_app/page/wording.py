@@ -27,6 +27,7 @@ AIMS = {
 }
 """Descriptions of a rewrite by its guidance: the component it aims at, "facets", "critique" or "guard"."""
 
+THINKING = "> Thinking before the reply …"
 STOPPED = "> Stopped. What had arrived is kept."
 STOPPED_REWRITE = "> Writing it again was stopped; the earlier draft stands."
 ASKING_ANOTHER = "> The model you chose does not answer. Another one is being asked."
@@ -86,6 +87,8 @@ def reply_text(view: TurnView) -> str:
         parts.append(quote(f"Writing it again, {AIMS.get(view.guidance or '', 'once more')}."))
     if view.text:
         parts.append(safe_markdown(view.text))
+    elif view.thinking:
+        parts.append(THINKING)
     elif view.ahead:
         parts.append(waiting_text(view.ahead))
     elif view.by_fallback:

@@ -3,12 +3,16 @@
 import warnings
 from typing import TYPE_CHECKING, Any
 
+from heard.chat_app.models.accepted import thinks_by_budget, thinks_only_if_asked
+from heard.chat_app.models.env_values import resolved
 from heard.chat_app.models.provider import Call, Provider
 
 if TYPE_CHECKING:
     from langchain_core.language_models.chat_models import BaseChatModel
 
 URL = "https://api.anthropic.com"
+LEAST_BUDGET = 1024
+"""Tokens, the fewest that Anthropic takes."""
 
 
 def chat_model(call: Call) -> "BaseChatModel":
@@ -18,7 +22,9 @@ def chat_model(call: Call) -> "BaseChatModel":
     from pydantic import SecretStr
 
     spec, url = call.spec, call.spec.base_url or URL
-    sampling: dict[str, Any] = dict(spec.sampling)
+    sampling: dict[str, Any] = {**spec.sampling, **_reasoning(call)}
+    if spec.extra_body:
+        sampling["model_kwargs"] = {"extra_body": resolved(spec.extra_body, spec)}
     # ReplyStream ends such a reply, and says so in a sentence.
     warnings.filterwarnings("ignore", "Received unexpected tool content block", UserWarning)
     chat = ChatAnthropic(
@@ -26,7 +32,7 @@ def chat_model(call: Call) -> "BaseChatModel":
         base_url=url,
         api_key=SecretStr(call.key),
         temperature=spec.temperature,
-        max_tokens_to_sample=call.max_tokens,
+        max_tokens_to_sample=call.max_tokens + spec.thinking_tokens,
         max_retries=0,
         timeout=None,
         stop=None,
@@ -41,9 +47,23 @@ def chat_model(call: Call) -> "BaseChatModel":
         timeout=None,
         http_client=call.connections.clients()[0],
         open_telemetry=False,
+        default_headers=resolved(spec.headers, spec),
+        default_query=resolved(spec.default_query, spec),
     )
     chat.__dict__["_async_client"] = client  # where LangChain keeps what it has made
     return chat
+
+
+def _reasoning(call: Call) -> dict[str, Any]:
+    """How Anthropic's models are told how much to think: by tokens, or newer ones by a word."""
+    spec = call.spec
+    if spec.reasoning is None or (spec.reasoning == "none" and thinks_only_if_asked(spec.model)):
+        return {}
+    if spec.reasoning == "none":
+        return {"thinking": {"type": "disabled"}}
+    if thinks_by_budget(spec.model):
+        return {"thinking": {"type": "enabled", "budget_tokens": max(LEAST_BUDGET, spec.thinking_tokens)}}
+    return {"thinking": {"type": "adaptive"}, "output_config": {"effort": spec.reasoning}}
 
 
 PROVIDER = Provider(
@@ -58,6 +78,7 @@ PROVIDER = Provider(
     url=URL,
     own_path=("/v1",),
     key_wanted="ANTHROPIC_API_KEY",
+    extras=("extra_body", "headers", "default_query"),
     seed=False,
     hottest=1,
     sampling=("top_p", "top_k"),

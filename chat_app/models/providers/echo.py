@@ -15,4 +15,11 @@ def chat_model(call: Call) -> "BaseChatModel":
     return EchoChat(max_tokens=call.max_tokens)
 
 
-PROVIDER = Provider(name="echo", chat=chat_model, module="heard.chat_app.models.echo_chat", served=False, named=False)
+PROVIDER = Provider(
+    name="echo",
+    chat=chat_model,
+    module="heard.chat_app.models.echo_chat",
+    served=False,
+    named=False,
+    reasons=False,
+)

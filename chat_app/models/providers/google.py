@@ -1,8 +1,10 @@
 """Google's Gemini API."""
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from heard.chat_app.models.provider import Call, Provider
+from heard.chat_app.models.records import ModelSpec
 
 if TYPE_CHECKING:
     from langchain_core.language_models.chat_models import BaseChatModel
@@ -34,12 +36,24 @@ def chat_model(call: Call) -> "BaseChatModel":
     sampling: dict[str, Any] = dict(spec.sampling)
     thinking = sampling.pop("thinking_budget", None)
     # What a model thinks counts as output, and would leave a short reply no room.
-    room = call.max_tokens + max(0, int(thinking or 0))
+    room = call.max_tokens + max(spec.thinking_tokens, int(thinking or 0))
     values = {"temperature": spec.temperature, "seed": spec.seed, "max_output_tokens": room, **sampling}
     if thinking is not None:
         values["thinking_budget"] = int(thinking)
+    elif spec.reasoning is not None:
+        values |= _reasoning(spec, ChatGoogleGenerativeAI.model_fields)
     chat: BaseChatModel = cache[name].model_copy(update=values)
     return chat
+
+
+def _reasoning(spec: ModelSpec, known: Mapping[str, Any]) -> dict[str, Any]:
+    """How Gemini is told how much to think: by a word, and before its third version by tokens. `known` are the fields
+    of LangChain's class, which has renamed one."""
+    thinks = spec.reasoning != "none"
+    if "gemini-2" in spec.model:
+        return {"thinking_budget": spec.thinking_tokens if thinks else 0, "include_thoughts": thinks}
+    level = "reasoning_effort" if "reasoning_effort" in known else "thinking_level"
+    return {level: spec.reasoning if thinks else "minimal", "include_thoughts": thinks}
 
 
 PROVIDER = Provider(

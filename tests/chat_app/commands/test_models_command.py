@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from heard.chat_app.commands.models import QUESTION
+from heard.chat_app.commands.models import QUESTION, SYSTEM
 from heard.chat_app.models.downloads import Weights
 from heard.chat_app.models.embedded_models import CATALOGUE, SMOLLM2
 from heard.chat_app.models.providers import PROVIDERS
@@ -54,6 +54,10 @@ def test_list_shows_what_is_missing(tmp_path: Path) -> None:
     assert "needs its key in QWEN_KEY" in qwen
     done = models(tmp_path, "list", HEARD_CACHE_DIR=str(tmp_path / "cache"), QWEN_KEY="k")
     assert "ready" in done.stdout.splitlines()[-1]
+    (tmp_path / "models.toml").write_text(
+        'q = { provider = "openai", model = "q", headers = { api-key = "env:AZ_KEY" } }'
+    )
+    assert "needs a value in AZ_KEY" in models(tmp_path, "list").stdout.splitlines()[-1]
 
 
 @pytest.mark.parametrize("provider", ["anthropic", "google", "ollama", "transformers"])
@@ -84,7 +88,7 @@ def test_try_asks_a_model_of_every_provider(tmp_path: Path, wire: Wire) -> None:
         done = models(tmp_path, "try", "mine", "Hi")
     assert (done.status, done.stdout) == (0, "That sounds hard.\n")
     assert "7 tokens read, 3 written." in done.stderr
-    assert wire.said(server.requests[0]) == [("user", "Hi")]
+    assert wire.said(server.requests[0]) == [("system", SYSTEM), ("user", "Hi")]
 
 
 @pytest.mark.parametrize("arguments", [("list",), ("try", "echo", "Hi")])
@@ -145,3 +149,62 @@ def test_try_tells_a_servers_fault_in_one_sentence(tmp_path: Path) -> None:
         assert "refused the key. Check the key in the environment variable MY_KEY" in said
         assert "zebra" not in said
         assert "sk-secret" not in said
+
+
+def test_try_tells_the_servers_own_reason_and_guesses_at_none(tmp_path: Path) -> None:
+    with ScriptedServer(
+        servers.refusal(400, "Unsupported value: temperature, for 'Marmalade' of sk-abcdefgh1234")
+    ) as server:
+        (tmp_path / "models.toml").write_text(
+            f'm = {{ provider = "openai", model = "m", base_url = "{server.base_url}" }}'
+        )
+        done = models(tmp_path, "try", "m", "I like marmalade")
+    assert (done.status, done.stdout) == (2, "")
+    assert done.stderr.splitlines()[-1] == "The server says: Unsupported value: temperature, for '…' of …"
+    assert "too long" not in done.stderr
+
+
+def test_try_says_that_a_model_thinks_and_what_a_study_would_cost(tmp_path: Path) -> None:
+    prices = "input_price = 2, output_price = 1000"
+    with ScriptedServer(servers.reply("<think>Marmalade</think>That sounds hard.")) as server:
+        (tmp_path / "models.toml").write_text(
+            f'm = {{ provider = "openai", model = "m", base_url = "{server.base_url}", {prices} }}\n'
+            f'free = {{ provider = "openai", model = "m", base_url = "{server.base_url}" }}'
+        )
+        done, free = models(tmp_path, "try", "m", "--answers", "2000"), models(tmp_path, "try", "free")
+    assert done.stdout == "That sounds hard.\n"
+    thinking, figures, cost = done.stderr.splitlines()
+    assert thinking == "Thinking ..."
+    assert "7 tokens read, 3 written." in figures
+    assert cost.startswith("A study of 2,000 answers like this one would cost 6.03, ")
+    assert "study" not in free.stderr
+
+
+def test_try_cannot_tell_the_cost_without_counts(tmp_path: Path) -> None:
+    with ScriptedServer(servers.reply(usage=False)) as server:
+        (tmp_path / "models.toml").write_text(
+            f'm = {{ provider = "openai", model = "m", base_url = "{server.base_url}", input_price = 1 }}'
+        )
+        assert "the server does not count tokens" in models(tmp_path, "try", "m").stderr
+
+
+def test_try_times_no_imports(tmp_path: Path) -> None:
+    """In a process of its own, where nothing is imported yet."""
+    with ScriptedServer() as server:
+        (tmp_path / "models.toml").write_text(
+            f'm = {{ provider = "openai", model = "m", base_url = "{server.base_url}" }}'
+        )
+        done = process(tmp_path, MAIN, "try", "m")
+    found = re.search(r"First token after ([0-9.]+) s", done.stderr)
+    assert found is not None, done.stderr
+    assert float(found.group(1)) < 0.8
+
+
+def test_try_with_a_model_that_was_not_known_to_think_says_so(tmp_path: Path) -> None:
+    with ScriptedServer(servers.reply("They feel low.</think>That sounds hard.")) as server:
+        (tmp_path / "models.toml").write_text(
+            f'm = {{ provider = "openai", model = "m", base_url = "{server.base_url}" }}'
+        )
+        done = models(tmp_path, "try", "m")
+    assert done.stdout.endswith("That sounds hard.\n")
+    assert "What stands above was thinking" in done.stderr

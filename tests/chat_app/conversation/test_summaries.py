@@ -159,7 +159,7 @@ async def test_when_it_fails_the_chat_goes_on_without(world: World, caplog: pyte
     for number in range(4):
         await talk.say(f"turn {number}: {SAID}")
     world.server.requests.clear()
-    world.server.scripts = (reply(ANSWER * 3), refusal(400, "secret detail"), reply(ANSWER))
+    world.server.scripts = (reply(ANSWER * 3), refusal(400, f"cannot read: {SAID}"), reply(ANSWER))
     await talk.say(f"turn 5: {SAID * 6}")
     assert is_summing(world.server.requests[1])
     assert world.rows(STORED) == []
@@ -167,7 +167,7 @@ async def test_when_it_fails_the_chat_goes_on_without(world: World, caplog: pyte
     assert world.server.requests[2]["messages"][1]["content"].startswith("turn 0:")
     assert "a conversation could not be summed up: ModelFailure" in caplog.text
     assert "so it went" not in caplog.text
-    assert "secret detail" not in caplog.text
+    assert 'failed: rejected ("cannot read: …,")' in caplog.text
 
 
 async def test_nobody_waits_for_it_and_an_erasure_ends_it(world: World) -> None:
