@@ -24,7 +24,7 @@ from heard.scorer.errors import ScorerError
 from heard.scorer.other_rater import CLASSIFIER, Label, missing_components, output_names
 from heard.scorer.rater_file import NAME, RaterFile, read_rater_file
 from heard.scorer.records import HIGHEST, LOWEST, EmpathyScore, ScoreStatus
-from heard.scorer.text import REASONS, read, visible
+from heard.scorer.text import REASONS, language_status, read, visible
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -82,8 +82,9 @@ class Classifier:
     def score(self, seeker: str, reply: str, earlier: Sequence[str] = ()) -> EmpathyScore:
         """Rate `reply` as a `Rater` does. What is longer than the model's own limit is cut; `earlier` is not read."""
         reading = read(reply)
-        if not reading.text:
-            return self.label.unscored(reading.status, REASONS[reading.status])
+        status = language_status(seeker, reading.status)
+        if status in REASONS:
+            return self.label.unscored(status, REASONS[status])
         asked = (read(seeker).text or visible(seeker),) if self._file.pair else ()
         row = self._row(*asked, reading.text)
         if not np.isfinite(row).all():

@@ -9,6 +9,8 @@ hop a facet), so that one warm sentence is not diluted by five plain ones. With 
     facet_f = mean over m and k of sigmoid(z_f + b_mfk)   0..1
     component_c = 1 + 2 clip(M_c . facets + m_c, 0, 1) k   1..3, with k = 1 unless the facet "harm" is high (`harmless`)
 
+What it says of everyday talk beside them is in `scorer/everyday.py`.
+
 Facets are ordinal: labels have the levels 0, 1 and 2 of a scale, sigmoid(z_f + b_fk) is the chance that the level is at
 least k (k = 1, 2), and one z_f for both keeps the two in order (Cao et al. 2020, "CORAL"). Their mean is the expected
 level on 0..1. The m are members of a small ensemble, trained from different beginnings and averaged.
@@ -30,6 +32,7 @@ from safetensors.numpy import load as load_tensors
 
 from heard.scorer.encoder_files import file_sha256
 from heard.scorer.errors import ScorerError
+from heard.scorer.everyday import FAULTS, called, on_scale, spared
 from heard.scorer.head_file import HeadFile, read_head_file
 from heard.scorer.records import COMPONENTS, HIGHEST, LOWEST
 from heard.scorer.relevance import FILE, Relevance
@@ -140,6 +143,21 @@ class Head:
             share = share * harmless(facets[..., self.file.facets.index("harm")])[..., None]
         result: Array = LOWEST + (HIGHEST - LOWEST) * share
         return result
+
+    def perceived(self, facets: Array) -> Array | None:
+        """How empathic people would call a reply of these facets, 1..3 (a number, or one for each row); None from a
+        head that was not taught it."""
+        if not self.file.perceived:
+            return None
+        facet = {name: facets[..., self.file.facets.index(name)] for name in ("perceived", "warmth", "cold", "harm")}
+        kept = spared(facet["cold"], *self.file.cold) * harmless(facet["harm"])
+        line = self.file.perceived[0], self.file.perceived[1]
+        return on_scale(called(facet["perceived"], facet["warmth"]), kept, line)
+
+    def faults(self, facets: Array) -> tuple[str, ...]:
+        """Which of FAULTS a reply of these facets has."""
+        found = zip(FAULTS, self.file.faults, strict=False)
+        return tuple(name for name, least in found if facets[self.file.facets.index(name)] >= least)
 
 
 class ClsHead(Head):

@@ -6,14 +6,18 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field, StrictFloat
 
+from heard.scorer.everyday import FAULTS
 from heard.scorer.records import COMPONENTS
 from heard.scorer.toml_file import NO_OTHERS, read_toml
 
 
-def _all_or_none(widths: list[float]) -> list[float]:
-    if len(widths) not in (0, len(COMPONENTS) + 1):
-        raise ValueError(f"must hold {len(COMPONENTS) + 1} numbers, or none")
-    return widths
+def _all_or_none(count: int) -> AfterValidator:
+    def check(numbers: list[float]) -> list[float]:
+        if len(numbers) not in (0, count):
+            raise ValueError(f"must hold {count} numbers, or none")
+        return numbers
+
+    return AfterValidator(check)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,12 +45,19 @@ class HeadFile:
     """The command that makes it again."""
     pooling: Literal["attention", "cls"] = "attention"
     """How the head gets from all tokens to one vector: by attention, or by [CLS] alone."""
-    half_widths: Annotated[list[StrictFloat], AfterValidator(_all_or_none)] = field(default_factory=list)
+    half_widths: Annotated[list[StrictFloat], _all_or_none(len(COMPONENTS) + 1)] = field(default_factory=list)
     """Of the interval round each component and round Empathy, on 1..3: CONFIDENCE of the ratings held out lie within
     it (`scorer/training/intervals.py`). Four numbers, or none for a head without intervals."""
     answering_sha256: str = ""
     """Of answering.safetensors beside this file (`scorer/relevance.py`), 64 hex digits; "" for a head that does not
     judge whether a reply answers its message."""
+    perceived: Annotated[list[StrictFloat], _all_or_none(3)] = field(default_factory=list)
+    """Of how empathic people would call the reply: a and b of the line, and the half width of its interval, on 1..3.
+    None for a head that was not taught it (`scorer/everyday.py`)."""
+    cold: Annotated[list[StrictFloat], _all_or_none(2)] = field(default_factory=list)
+    """Of the facet "cold", 0..1: from where it takes from "perceived", and where nothing is left."""
+    faults: Annotated[list[StrictFloat], _all_or_none(len(FAULTS))] = field(default_factory=list)
+    """Of the facet of each of FAULTS, 0..1: from where the fault is noted. None for a head that notes none of them."""
 
 
 def read_head_file(path: Path) -> HeadFile:

@@ -47,10 +47,12 @@ class ScoreStatus(StrEnum):
 
 
 def level_of(value: float) -> Level:
-    """The word for a score on 1..3: Low below 1.5, Moderate from 1.5, High from 2.5."""
-    if value < 1.5:
+    """The word for a score on 1..3: Low below 1.5, Moderate from 1.5, High from 2.5, of the number as it is shown, with
+    one decimal, so that no "1.5, Low" stands beside a "1.5, Moderate"."""
+    shown = round(value, 1)
+    if shown < 1.5:
         return Level.LOW
-    return Level.MODERATE if value < 2.5 else Level.HIGH
+    return Level.MODERATE if shown < 2.5 else Level.HIGH
 
 
 NOTES = {

@@ -18,15 +18,17 @@ from heard.scorer.other_rater import JUDGE, classifier_folder
 from heard.scorer.records import COMPONENTS, HIGHEST, LOWEST, SCALES, EmpathyScore, Level, ScoreStatus, level_of
 from heard.scorer.relevance import LOOKED_BACK, is_short, verdict
 from heard.scorer.shared_emotion import implied_emotion
-from heard.scorer.text import REASONS, read
+from heard.scorer.text import REASONS, language_status, read
 from heard.scorer.vectors import Vectors
 
 MOST_TOKENS = 2_048
 """Longest reply in the encoder's tokens. The labels' longest replies are about as long; 99% have under 400."""
 
 HEADS = Path(__file__).parent / "heads"
+DEFAULT_HEAD = "both"
+"""For counselling and everyday talk. There are "counselling", which knows nothing of everyday talk, and "everyday"."""
 
-__all__ = ["HEADS", "MOST_TOKENS", "Scorer", "ScorerError", "head_folder"]
+__all__ = ["DEFAULT_HEAD", "HEADS", "MOST_TOKENS", "Scorer", "ScorerError", "head_folder"]
 
 
 def head_folder(name: str) -> Path:
@@ -145,7 +147,7 @@ class Scorer:
     def evidenced(self, rated: "Rated", reply: str) -> EmpathyScore:
         """`rated.score` with its evidence; `reply` is the one that was rated."""
         score, seen = rated.score, rated.seen
-        if isinstance(seen, ScoreStatus):
+        if isinstance(seen, ScoreStatus) or score.empathy is None:  # what the encoder saw may still not be scored
             return replace(score, evidence=dict.fromkeys(COMPONENTS, ()))
         by_token = self.head.contributions(seen.states, seen.projected)[self.encoder.rows(len(seen.tokens.ids))]
         found = spans(by_token, seen.tokens, reply, seen.text)
@@ -163,13 +165,25 @@ class Scorer:
         return _Encoded(reading.text, tokens, *self.encoder.encode(tokens.ids))
 
     def _rate(self, seeker: str, reply: str, seen: "_Encoded | ScoreStatus", earlier: Sequence[str]) -> EmpathyScore:
-        if isinstance(seen, ScoreStatus):
-            return self._unscored(seen)
-        note, factor = verdict(seeker, reply, self._doubts(seeker, seen, earlier))
+        status = language_status(seeker, seen if isinstance(seen, ScoreStatus) else ScoreStatus.SCORED)
+        if status is not ScoreStatus.SCORED or isinstance(seen, ScoreStatus):
+            return self._unscored(status)
         facets = self.head.facets(seen.states, seen.projected)
+        faults = self.head.faults(facets)
+        if ScoreStatus.INCOHERENT in faults:
+            return self._unscored(ScoreStatus.INCOHERENT)
+        note, factor = verdict(seeker, reply, self._doubts(seeker, seen, earlier))
         components = LOWEST + factor * (self.head.components(facets) - LOWEST)
+        perceived = self.head.perceived(facets)
+        if perceived is not None:
+            perceived = LOWEST + factor * (perceived - LOWEST)
         score = self._result(ScoreStatus.SCORED, map(float, components), None)
-        return replace(score, notes=(note,) if note else (), intervals=self._intervals(components))
+        return replace(
+            score,
+            perceived=None if perceived is None else float(perceived),
+            notes=(*([note] if note else []), *faults),
+            intervals=self._intervals(components, perceived),
+        )
 
     def _doubts(self, seeker: str, seen: "_Encoded", earlier: Sequence[str]) -> dict[str, float]:
         if self.head.relevance is None or self._vectors is None or not seeker:
@@ -179,11 +193,14 @@ class Scorer:
         messages = [self._vectors.of_message(text) for text in answered]
         return self.head.relevance.doubts(seen.text, own, messages, short=is_short(seeker))
 
-    def _intervals(self, components: Array) -> dict[str, tuple[float, float]]:
-        middles = [*components, components.mean()]
+    def _intervals(self, components: Array, perceived: Array | None) -> dict[str, tuple[float, float]]:
+        middles = zip([*components, components.mean()], self.head.file.half_widths, strict=False)
+        found = dict(zip(SCALES, middles, strict=False))
+        if perceived is not None:
+            found["perceived"] = (perceived, self.head.file.perceived[-1])
         return {
             name: (max(LOWEST, float(middle) - width), min(HIGHEST, float(middle) + width))
-            for name, middle, width in zip(SCALES, middles, self.head.file.half_widths, strict=False)
+            for name, (middle, width) in found.items()
         }
 
     def misreads(self, seeker: str, reply: str) -> float:

@@ -18,6 +18,10 @@ LONGEST = 32_000
 """Characters. A longer text is no reply any more, and scoring it would hold up everybody else's."""
 ENGLISH_SHARE = 0.5
 """Least share of English words in a text that is scored."""
+READ_OF_MESSAGE = 500
+"""Characters of the message that are read for its language."""
+FEWEST_FOREIGN = 5
+"""Words of a message in Latin letters that may tell it from English."""
 FOREIGN_LETTERS = 0.4
 """With a greater share of letters outside the Latin script (after look-alikes are folded) a text is not English."""
 
@@ -82,6 +86,19 @@ def read(text: str) -> Reading:
     if status is not ScoreStatus.SCORED:
         return Reading(status, "")
     return Reading(status, " ".join(spell(mended, english).split()))
+
+
+def language_status(message: str, reply: ScoreStatus) -> ScoreStatus:
+    """The status of a reply, where the message that it answers has a say: OTHER_LANGUAGE where one of the two is
+    English and the other is not. A message of few words is no evidence."""
+    if reply not in (ScoreStatus.SCORED, ScoreStatus.NOT_ENGLISH):
+        return reply
+    asked = read(message[:READ_OF_MESSAGE]).status
+    if {asked, reply} != {ScoreStatus.SCORED, ScoreStatus.NOT_ENGLISH}:
+        return reply
+    if asked is ScoreStatus.NOT_ENGLISH and message.isascii() and len(message.split()) < FEWEST_FOREIGN:
+        return reply
+    return ScoreStatus.OTHER_LANGUAGE
 
 
 def visible(text: str) -> str:

@@ -26,6 +26,7 @@ _EAST = {"gb18030": "GB 18030", "cp932": "Shift JIS", "cp949": "Korean (949)", "
 _HIGH = re.compile(rb"[\x80-\xff]")
 _LINE_END = re.compile(rb"\r\n|\r|\n")
 _PLAIN = re.compile(rb"[\r\n -~]")
+_PRINTED = re.compile(r"[\t\r\n -~]")
 _ONE_LETTER = re.compile(
     rb"[\xc2-\xdf][\x80-\xbf]|\xe0[\xa0-\xbf][\x80-\xbf]|[\xe1-\xec\xee\xef][\x80-\xbf]{2}|\xed[\x80-\x9f][\x80-\xbf]"
     rb"|\xf0[\x90-\xbf][\x80-\xbf]{2}|[\xf1-\xf3][\x80-\xbf]{3}|\xf4[\x80-\x8f][\x80-\xbf]{2}"
@@ -107,7 +108,7 @@ def _without_mark(name: str, raw: bytes) -> tuple[str, str]:
             text = raw.decode(codec)
         except UnicodeDecodeError:
             continue
-        plain = sum(character.isascii() for character in text)
+        plain = len(_PRINTED.findall(text))
         strange = any(unicodedata.category(character) in ("Cn", "Co") for character in set(text))
         if "\0" not in text and not strange and plain > (found[0] if found else 0):
             found = plain, codec

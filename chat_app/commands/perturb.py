@@ -2,9 +2,8 @@
 
 import sys
 import textwrap
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from statistics import fmean, stdev
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, BinaryIO
 
 import typer
@@ -22,7 +21,6 @@ if TYPE_CHECKING:
 
 app = typer.Typer()
 
-PERCEIVED = "perceived"
 STDIN = "standard input"
 WIDTH = 100
 """Columns at which a perturbed text is wrapped."""
@@ -69,7 +67,7 @@ def perturb(
         from heard.scorer.evaluation.sensitivity import changes
 
         original, found = changes(open_scorer(head, encoder), seeker, text, kinds, seed)
-        typer.echo(render(original, text, with_perceived(original, found)))
+        typer.echo(render(original, text, found))
         return
     if sys.stdin.isatty():
         name = "csv" if csv else "jsonl"
@@ -111,34 +109,6 @@ def from_csv(source: BinaryIO) -> Replies:
     return Replies(pairs, [str(fault) for fault in sheet.faults])
 
 
-def with_perceived(original: "EmpathyScore", found: Sequence["Change"]) -> list["Change"]:
-    """Return the changes of one reply with that of how empathic people would call it, where both scores say so."""
-    return [
-        change
-        if original.perceived is None or change.score.perceived is None
-        else replace(change, by={**change.by, PERCEIVED: change.score.perceived - original.perceived})
-        for change in found
-    ]
-
-
-def summaries_of(found: Sequence["Change"]) -> list["Summary"]:
-    """Return one summary for each kind, also of how empathic people would call a reply where the changes have it."""
-    from heard.scorer.evaluation.sensitivity import summarise
-
-    summaries = []
-    for one in summarise(found):
-        moves = [
-            change.by[PERCEIVED]
-            for change in found
-            if change.kind == one.kind and not change.same and PERCEIVED in change.by
-        ]
-        if moves:
-            spread = stdev(moves) if len(moves) > 1 else 0.0
-            one = replace(one, mean={**one.mean, PERCEIVED: fmean(moves)}, spread={**one.spread, PERCEIVED: spread})
-        summaries.append(one)
-    return summaries
-
-
 def render(original: "EmpathyScore", text: str, found: list["Change"]) -> str:
     """Return the table of one reply: for each kind the scores with their change, and the perturbed text below."""
     from heard.scorer.records import READINGS
@@ -155,10 +125,7 @@ def render(original: "EmpathyScore", text: str, found: list["Change"]) -> str:
             lines.append(f"{change.kind:<{wide}}  finds nothing to change")
             continue
         if change.by:
-            cells = [
-                f"{getattr(change.score, name):.2f} {change.by[name]:+.2f}" if name in change.by else ""
-                for name in names
-            ]
+            cells = [f"{getattr(change.score, name):.2f} {change.by[name]:+.2f}" for name in change.by]
             lines.append(f"{change.kind:<{wide}}" + "".join(f"  {cell:<12}" for cell in cells).rstrip())
         else:
             lines.append(f"{change.kind:<{wide}}  not scored: {change.score.reason}")
@@ -185,7 +152,7 @@ def table(summaries: list["Summary"], scored: int, unscored: int) -> str:
 
 
 def _table_of_means(scorer: "Scorer", pairs: list[tuple[str, str]], kinds: "Mapping[str, Perturb]", seed: int) -> str:
-    from heard.scorer.evaluation.sensitivity import Change, changes
+    from heard.scorer.evaluation.sensitivity import Change, changes, summarise
 
     found: list[Change] = []
     scored = 0
@@ -194,9 +161,9 @@ def _table_of_means(scorer: "Scorer", pairs: list[tuple[str, str]], kinds: "Mapp
             original, of_reply = changes(scorer, seeker, reply, kinds, seed)
             if original.empathy is not None:
                 scored += 1
-                found += with_perceived(original, of_reply)
+                found += of_reply
             on_progress("perturbing and scoring", done, len(pairs))
-    return table(summaries_of(found), scored, len(pairs) - scored)
+    return table(summarise(found), scored, len(pairs) - scored)
 
 
 def _wrapped(text: str) -> str:

@@ -61,6 +61,13 @@ class Protocol(StrEnum):
     PAPER = "paper"
 
 
+class HeadKind(StrEnum):
+    """What a head from --shared is for."""
+
+    BOTH = "both"
+    EVERYDAY = "everyday"
+
+
 class CommandError(UserError):
     """The command line's input is bad; `str()` names the fault and the next step."""
 
@@ -105,6 +112,10 @@ def train(
     shared: Annotated[
         Path | None, typer.Option("--shared", help="Folder with the label sources of the default head (see its card).")
     ] = None,
+    kind: Annotated[
+        HeadKind,
+        typer.Option(help="With --shared: a head for both counselling and everyday talk, or more for everyday talk."),
+    ] = HeadKind.BOTH,
     encoder: EncoderOption = "",
     cache: CacheOption = None,
     force: Annotated[bool, typer.Option("--force", help="Replace the head that is in the folder.")] = False,
@@ -145,8 +156,9 @@ def train(
             write_labels_card(out, train_on_labels(labels, folder, out, _cache(cache), on_progress, command), labels)
         else:
             assert shared is not None
-            command = f"heard train --shared DIR{chosen} --out scorer/heads/default --force"
-            train_default_head(shared, folder, out, _cache(cache), on_progress, command)
+            talk = f" --kind {kind}" if kind is not HeadKind.BOTH else ""
+            command = f"heard train --shared DIR{chosen}{talk} --out scorer/heads/{kind} --force"
+            train_default_head(shared, folder, out, _cache(cache), on_progress, command, kind)
     _print_location(out)
 
 

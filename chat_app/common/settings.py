@@ -89,7 +89,7 @@ class Settings(BaseSettings):
     """Entry of the models that a new visitor starts with; empty: the embedded one."""
     default_strategy: str = "plain"
     """Strategy that a new visitor starts with."""
-    scorer_head: str = "default"
+    scorer_head: str = "both"
     """Folder below `scorer/heads/`, or a path to a head folder of your own."""
     live_scores: bool = True
     """Whether a new visitor sees scores."""

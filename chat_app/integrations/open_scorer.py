@@ -13,7 +13,7 @@ from heard.scorer.score import Scorer, head_folder
 
 
 def open_scorer(head: str = "", *, threads: int = 1) -> Scorer:
-    """The scorer with a head by its name or its folder's path (default: HEARD_SCORER_HEAD, else "default").
+    """The scorer with a head by its name or its folder's path (default: HEARD_SCORER_HEAD, else "both").
 
     Blocking: about a second, and the first time of all it fetches the encoder into heard's cache folder
     (HEARD_CACHE_DIR). No settings.toml is read, since the working folder is the other program's. threads: of one

@@ -47,7 +47,7 @@ def _draft_props(
 ) -> dict[str, Any]:
     if score is not None and score.empathy is not None:
         level = level_of(score.empathy)
-        verdict = f"Empathy {format_score(score.empathy, level)}, {level.value}"
+        verdict = f"Empathy {format_score(score.empathy)}, {level.value}"
     elif status is not DraftStatus.COMPLETE:
         verdict = "broke off, not scored" if status is DraftStatus.BROKEN else "stopped, not scored"
     else:

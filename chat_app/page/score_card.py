@@ -1,6 +1,5 @@
 """The props of the score card: plain values for `public/elements/ScoreCard.jsx`, which only draws them."""
 
-import math
 from collections.abc import Sequence
 from typing import Any, Protocol
 
@@ -95,7 +94,7 @@ def perceived_sentence(score: Score) -> str | None:
     if score.perceived is None:
         return None
     level = level_of(score.perceived)
-    shown = format_score(score.perceived, level)
+    shown = format_score(score.perceived)
     return f"People would probably call this {PERCEIVED[level]} empathic ({shown})."
 
 
@@ -121,7 +120,7 @@ def _bar(label: str, value: float, meaning: str, ends: Sequence[float] | None) -
     return {
         "label": label,
         "meaning": meaning,
-        "shown": format_score(value, level),
+        "shown": format_score(value),
         "share": _share(value),
         "range": [_share(end) for end in ends] if ends else None,
         "level": level.value,
@@ -132,9 +131,6 @@ def _share(value: float) -> float:
     return round(min(1.0, max(0.0, (value - 1) / 2)), 4)
 
 
-def format_score(value: float, level: Level) -> str:
-    """Return a score with one decimal, or two if rounding would cross a level's edge: 2.46, a Moderate, not 2.5."""
-    rounded = round(value, 1)
-    if level_of(rounded) is level:
-        return f"{rounded:.1f}"
-    return f"{math.floor(value * 100) / 100:.2f}"
+def format_score(value: float) -> str:
+    """Return a score with one decimal, as its level has it (`heard.scorer.records.level_of`)."""
+    return f"{value:.1f}"

@@ -5,14 +5,14 @@ from collections.abc import Sequence
 from contextlib import aclosing
 
 from heard.chat_app.models.client import Models
-from heard.chat_app.models.records import Delta, ModelFailure, ModelSpec, Usage
+from heard.chat_app.models.records import Delta, ModelFailure, ModelSpec, Rethought, Usage
 from heard.chat_app.rating.judge_answer import UnusableAnswer, numbers_of
 from heard.prompts.judge_file import JudgeInstructions, build_judge_prompt
 from heard.prompts.records import Prompt
 from heard.scorer.other_rater import JUDGE, Label
 from heard.scorer.records import EmpathyScore, ScoreStatus
 from heard.scorer.relevance import LOOKED_BACK
-from heard.scorer.text import REASONS, read, visible
+from heard.scorer.text import REASONS, language_status, read, visible
 
 
 class LlmJudge:
@@ -31,8 +31,9 @@ class LlmJudge:
     def score(self, seeker: str, reply: str, earlier: Sequence[str] = ()) -> EmpathyScore:
         """Rate `reply` as a `Rater` does; UNRATED where the call fails, or the answer is not the JSON asked for."""
         reading = read(reply)
-        if not reading.text:
-            return self.label.unscored(reading.status, REASONS[reading.status])
+        status = language_status(seeker, reading.status)
+        if status in REASONS:
+            return self.label.unscored(status, REASONS[status])
         before = [visible(text) for text in earlier[-LOOKED_BACK + 1 :]]
         prompt = build_judge_prompt(self._instructions, visible(seeker), reading.text, before)
         asked = asyncio.run_coroutine_threadsafe(self._ask(prompt), self._loop)
@@ -52,6 +53,8 @@ class LlmJudge:
             async for item in stream:
                 if isinstance(item, Delta):
                     pieces.append(item.text)
+                elif isinstance(item, Rethought):
+                    pieces.clear()
                 elif isinstance(item, Usage) and item.cut:
                     raise UnusableAnswer(f"The judge's answer was longer than {prompt.max_tokens} tokens.")
         return "".join(pieces)

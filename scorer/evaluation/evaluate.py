@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from heard.scorer.evaluation.bootstrap import interval_text
+from heard.scorer.evaluation.evaluate_everyday import anchor_rows, distance_rows, fault_rows, rater_rows, use_rows
 from heard.scorer.evaluation.evaluate_project_set import interval_rows, pair_rows, part_rows, rating_rows
 from heard.scorer.evaluation.evaluate_relevance import plain_news_rows, public_source_rows, relevance_rows
 from heard.scorer.evaluation.evaluate_shipped import disguise_rows, evidence_rows
@@ -20,8 +21,10 @@ from heard.scorer.evaluation.fold_errors import component_rows, error_line
 from heard.scorer.evaluation.metrics import auc
 from heard.scorer.records import COMPONENTS
 from heard.scorer.tables import Line, markdown, spread
-from heard.scorer.training.data import FACETS, Example, Table, pairs, shared_examples, source_folder, tabulate
+from heard.scorer.training.data import FACETS, Table, pairs, shared_examples, source_folder, tabulate
+from heard.scorer.training.example import Example
 from heard.scorer.training.features import Features, OnProgress
+from heard.scorer.training.fit_perceived import fit_perceived, held_out
 from heard.scorer.training.intervals import half_widths
 from heard.scorer.training.linear_probe import probe_levels
 from heard.scorer.training.mixing import EPITOME_FACET, fit_mixing
@@ -52,19 +55,24 @@ def evaluate(shared: Path, encoder_folder: Path, cache: Path | None, on_progress
     data, weights = prepare(features, recipe), row_weights(table)
     facets, parts = cross_fit(data, table, recipe, weights, on_progress)
     mixed = np.zeros((len(facets), len(COMPONENTS)), np.float32)
+    mixed_everyday = np.zeros_like(mixed)
     for test in parts:  # the mixing of a fold sees neither its replies nor its facets
-        mixing, offset = fit_mixing(facets, table, np.setdiff1d(table.trained, test))
-        mixed[test] = facets[test] @ mixing.T + offset
+        for found, kind in ((mixed, "both"), (mixed_everyday, "everyday")):
+            mixing, offset = fit_mixing(facets, table, np.setdiff1d(table.trained, test), kind)
+            found[test] = facets[test] @ mixing.T + offset
     judge = Judge.train(encoder_folder, layers, on_progress)
-    mixed = product_of(table, facets, mixed, judge)
+    mixed, mixed_everyday = (product_of(table, facets, found, judge) for found in (mixed, mixed_everyday))
     labels = component_labels(table)
     own = np.intersect1d(table.trained, np.where(table.sources == "project")[0])
     widths = half_widths(1 + 2 * mixed[own], 1 + 2 * labels[own])
     mixing, offset = fit_mixing(facets, table, table.trained)
-    runs = []
+    numbers, noted = held_out(facets, table, parts)
+    everyday = fit_perceived(facets, table)
+    runs, seen = [], []
     for seed in range(SEEDS):
         network = fit(data, table.targets, weights, table.trained, recipe, seed)
         found = predict(network, data, np.arange(len(table.texts)))
+        seen.append(found)
         runs.append(product_of(table, found, found @ mixing.T + offset, judge))
         on_progress("training for the test part", seed + 1, SEEDS)
     sides = {key: np.where(table.sources == f"pairs, {key}")[0] for key in ("better", "worse")}
@@ -81,6 +89,14 @@ def evaluate(shared: Path, encoder_folder: Path, cache: Path | None, on_progress
             "What each component follows elsewhere (AUC; 0.5 is chance)",
             elsewhere_rows(table, facets, mixed, parts),
         ),
+        ("Everyday talk, raters held out", rater_rows(table, facets, mixed, mixed_everyday, numbers)),
+        ("Everyday talk: use of the scale 1..3", use_rows(table, mixed, numbers)),
+        ("Everyday talk: perceived and people's ratings", distance_rows(table, numbers, everyday.perceived[-1])),
+        (
+            "The own everyday test part, of a writer of its own: perceived",
+            anchor_rows(table, seen, everyday),
+        ),
+        ("Faults: share noted", fault_rows(table, seen, facets, noted, everyday)),
         ("The own set's test part: messages in no training and no choice, five seeds", part_rows(table, runs, labels)),
         (
             "Pairs of replies to one message: the better one gets the higher Empathy",

@@ -12,7 +12,7 @@ import numpy as np
 
 from heard.scorer.relevance import LOOKED_BACK, is_short, verdict
 from heard.scorer.tables import Line, spread
-from heard.scorer.training.data import Example, rows_of
+from heard.scorer.training.example import Example, rows_of
 from heard.scorer.training.train_relevance import GOOD, MISSES, VAGUE, Judge, cut, fit, own_doubts
 
 Floats = np.ndarray[Any, np.dtype[Any]]

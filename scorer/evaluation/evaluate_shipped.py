@@ -19,7 +19,7 @@ from heard.scorer.evaluation.perturb import DISGUISES
 from heard.scorer.evaluation.sensitivity import changes, summarise
 from heard.scorer.evidence import by_word, phrased, sentences, strongest, words
 from heard.scorer.head import Head
-from heard.scorer.score import HEADS, Scorer
+from heard.scorer.score import DEFAULT_HEAD, HEADS, Scorer
 from heard.scorer.tables import Line, spread
 from heard.scorer.text import read
 from heard.scorer.training.data import project_set
@@ -35,7 +35,7 @@ MECHANISMS = {"reaction": "emotional-reactions", "interpretation": "interpretati
 
 def disguise_rows(encoder_folder: Path) -> list[Line]:
     """Mean size of Empathy's change by kind, and replies that lost their score."""
-    scorer = Scorer.load(HEADS / "default", encoder_folder)
+    scorer = Scorer.load(HEADS / DEFAULT_HEAD, encoder_folder)
     found = []
     for example in [example for example in project_set() if example.test][::EVERY]:
         found += changes(scorer, example.seeker, example.reply, DISGUISES)[1]
@@ -59,8 +59,8 @@ def evidence_rows(epitome: Path, encoder_folder: Path) -> list[Line]:
     those beside it a share of its evidence; "word by word" is the head's without that. "random phrases" has chance
     weights, one seed a reply, and chooses as many words as the head does.
     """
-    head = Head.load(HEADS / "default")
-    weights = load_file(HEADS / "default" / "weights.safetensors")
+    head = Head.load(HEADS / DEFAULT_HEAD)
+    weights = load_file(HEADS / DEFAULT_HEAD / "weights.safetensors")
     encoder = Encoder.load(encoder_folder, head.file.layers)
     methods = ("the head's evidence", "the same, word by word", "gradient times input", "random phrases")
     cells: dict[str, dict[str, str]] = {method: {} for method in methods}

@@ -6,7 +6,7 @@ from statistics import fmean, stdev
 from typing import Protocol
 
 from heard.scorer.evaluation.perturb import Perturb
-from heard.scorer.records import SCALES, EmpathyScore
+from heard.scorer.records import READINGS, EmpathyScore
 
 
 class Rater(Protocol):
@@ -29,7 +29,7 @@ class Change:
     score: EmpathyScore
     """Of the perturbed reply."""
     by: dict[str, float]
-    """Cognitive, emotional, behavioral and empathy: perturbed less original, -2..2. Empty without both scores."""
+    """Of READINGS those that both scores have: perturbed less original, -2..2. Empty without both scores."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,10 +60,13 @@ def changes(
     for kind, perturb in kinds.items():
         text = perturb(reply, seed)
         score = original if text == reply else rater.score(seeker, text)
-        known = original.empathy is not None and score.empathy is not None
-        by = {name: getattr(score, name) - getattr(original, name) for name in SCALES} if known else {}
-        found.append(Change(kind, text, text == reply, score, by))
+        found.append(Change(kind, text, text == reply, score, _moves(original, score)))
     return original, found
+
+
+def _moves(original: EmpathyScore, score: EmpathyScore) -> dict[str, float]:
+    both = {name: (getattr(original, name), getattr(score, name)) for name in READINGS}
+    return {name: after - before for name, (before, after) in both.items() if None not in (before, after)}
 
 
 def summarise(found: Iterable[Change]) -> list[Summary]:
@@ -76,7 +79,8 @@ def summarise(found: Iterable[Change]) -> list[Summary]:
 
 def _summary(kind: str, found: Sequence[Change]) -> Summary:
     moves = [change.by for change in found if change.by and not change.same]
-    columns = {name: [by[name] for by in moves] for name in SCALES} if moves else {}
+    names = [name for name in READINGS if moves and all(name in by for by in moves)]
+    columns = {name: [by[name] for by in moves] for name in names}
     return Summary(
         kind,
         len(moves),

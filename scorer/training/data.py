@@ -1,22 +1,22 @@
 """The label sources of the default head, read into one table with a gap where a source says nothing.
 
 A *facet* is one thing that a source labels, as a number 0..1. The sources (terms in the head's card): EPITOME
-(Sharma et al. 2020), ESConv (Liu et al. 2021), AnnoMI (Wu et al. 2022), and `project_set.csv`, which was written and
-rated for this project.
+(Sharma et al. 2020), ESConv (Liu et al. 2021), AnnoMI (Wu et al. 2022), EmpatheticExchanges
+(`scorer/training/everyday_sources.py`), and three sets that were written and rated for this project.
 """
 
-import csv
-import hashlib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from heard.scorer.errors import ScorerError
+from heard.scorer.everyday import FAULTS
 from heard.scorer.records import COMPONENTS, HIGHEST, LOWEST
 from heard.scorer.text import read
+from heard.scorer.training.everyday_sources import EVERYDAY_FACETS, cold_label, conversations, everyday_set, marks_set
+from heard.scorer.training.example import STYLE_FACETS, Example, digest, rows_of
 
 PUBLIC_FACETS = (
     "reaction",
@@ -31,7 +31,10 @@ PUBLIC_FACETS = (
 """Facets that the public sources label; their meaning is in the card."""
 OWN_FACETS = ("harm", "overdone", "irony", *COMPONENTS)
 """Facets that the project's own set labels: by its raters, or (the second and third) by the style it was written in."""
-FACETS = (*PUBLIC_FACETS, *OWN_FACETS)
+FACETS = (*PUBLIC_FACETS, *OWN_FACETS, *EVERYDAY_FACETS)
+
+NO_FAULT = dict.fromkeys(FAULTS, 0.0)
+"""What the replies of public sources say of faults: hardly one of a supporter or counsellor has one."""
 
 FOLDS = 5
 """Parts for which a head is trained on the other four, so that its error is measured on rows that it has not seen."""
@@ -40,27 +43,6 @@ PROJECT_SET = Path(__file__).parents[1] / "project_set.csv"
 PAIRS = Path(__file__).parents[1] / "pairs.csv"
 MESSAGES = Path(__file__).parents[1] / "readings" / "messages.csv"
 """Messages of the project with the emotion of each."""
-STYLE_FACETS = {"overdone": ("hyper", "stuffing", "grading"), "irony": ("sarcasm",)}
-"""Facets of the project's own set that its styles say."""
-
-
-@dataclass(frozen=True, slots=True)
-class Example:
-    """One labelled reply."""
-
-    source: str
-    """"epitome", "esconv", "annomi", "project" or "labels"."""
-    group: str
-    """Examples of one group (seeker post, conversation) never part between training and test."""
-    seeker: str
-    reply: str
-    """As written; `prepared` gives what the encoder sees."""
-    labels: dict[str, float] = field(default_factory=dict)
-    """Facet or component to its value 0..1. What is absent is not known, which is not the same as 0."""
-    style: str = ""
-    """Of the project's own set: the kind of reply."""
-    test: bool = False
-    """Of the project's own set: kept out of training and of every choice."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +61,17 @@ class Table:
     def trained(self) -> np.ndarray[Any, Any]:
         """Rows that a head may be trained on: all but the test part."""
         return np.where([not example.test for example in self.examples])[0]
+
+    def of(self, rows: np.ndarray[Any, Any]) -> "Table":
+        """The table of these rows alone."""
+        kept = list(map(int, rows))
+        return Table(
+            [self.examples[row] for row in kept],
+            [self.texts[row] for row in kept],
+            self.targets[kept],
+            self.groups[kept],
+            self.sources[kept],
+        )
 
     @property
     def tested(self) -> np.ndarray[Any, Any]:
@@ -105,9 +98,11 @@ def tabulate(examples: Sequence[Example], facets: Sequence[str] = FACETS) -> Tab
 
 
 def shared_examples(folder: Path) -> list[Example]:
-    """All public sources below `folder` (`epitome/`, `esconv/`, `annomi/`) and the project's own set."""
+    """All public sources below `folder` (`epitome/`, `esconv/`, `annomi/`, `everyday/`) and the project's own sets."""
     data = source_folder(folder)
-    return [*epitome(data / "epitome"), *esconv(data / "esconv"), *annomi(data / "annomi"), *project_set()]
+    public = [*epitome(data / "epitome"), *esconv(data / "esconv"), *annomi(data / "annomi")]
+    talks = conversations(data / "everyday" / "conversations.jsonl")
+    return [*public, *talks, *project_set(), *everyday_set(), *marks_set()]
 
 
 def source_folder(folder: Path) -> Path:
@@ -122,10 +117,10 @@ def epitome(folder: Path) -> Iterator[Example]:
     levels = {facet: {(r["sp_id"], r["rp_id"]): int(r["level"]) / 2 for r in rows[facet]} for facet in names}
     for row in rows["reaction"]:
         key = (row["sp_id"], row["rp_id"])
-        labels = {facet: levels[facet][key] for facet in names if key in levels[facet]}
+        labels = NO_FAULT | {facet: levels[facet][key] for facet in names if key in levels[facet]}
         # By the text, not the id: some posts are there twice under two ids.
         yield Example(
-            "epitome", "epitome-" + _digest(row["seeker_post"]), row["seeker_post"], row["response_post"], labels
+            "epitome", "epitome-" + digest(row["seeker_post"]), row["seeker_post"], row["response_post"], labels
         )
 
 
@@ -144,7 +139,7 @@ def esconv(folder: Path) -> Iterator[Example]:
     }
     for name in ("dev.csv", "test.csv"):
         for row in rows_of(folder / name):
-            labels = dict.fromkeys(("affirmation", "reflection", "question", "advice", "self_talk"), 0.0)
+            labels = NO_FAULT | dict.fromkeys(("affirmation", "reflection", "question", "advice", "self_talk"), 0.0)
             if row["strategy"] == "Information":
                 del labels["advice"]
             if row["strategy"] in facet_of:
@@ -171,7 +166,7 @@ def annomi(folder: Path) -> Iterator[Example]:
         if row["therapist_input_subtype"] in advice:
             vote["advice"].append(advice[row["therapist_input_subtype"]])
     for key, (seeker, reply) in texts.items():
-        labels = {facet: float(np.mean(values)) for facet, values in votes[key].items() if values}
+        labels = NO_FAULT | {facet: float(np.mean(values)) for facet, values in votes[key].items() if values}
         yield Example("annomi", f"annomi-{key[0]}", seeker, reply, labels)
 
 
@@ -181,9 +176,12 @@ def project_set(path: Path = PROJECT_SET) -> Iterator[Example]:
         labels = {name: (_both(row, name) - LOWEST) / (HIGHEST - LOWEST) for name in COMPONENTS}
         labels["harm"] = _both(row, "harm")
         labels |= {facet: float(row["style"] in styles) for facet, styles in STYLE_FACETS.items()}
+        labels |= (cold := cold_label(row["style"]))
+        if cold.get("cold") == 0.0:
+            labels |= NO_FAULT
         yield Example(
             "project",
-            "project-" + _digest(row["seeker"]),
+            "project-" + digest(row["seeker"]),
             row["seeker"],
             row["reply"],
             labels,
@@ -208,18 +206,3 @@ def pairs(path: Path = PAIRS) -> list[dict[str, str]]:
 
 def _both(row: dict[str, str], name: str) -> float:
     return (float(row[f"{name}_1"]) + float(row[f"{name}_2"])) / 2
-
-
-def rows_of(path: Path) -> list[dict[str, str]]:
-    """The rows of a CSV that comes with heard or with its sources. Raises ScorerError."""
-    try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            return list(csv.DictReader(file))
-    except OSError as error:
-        raise ScorerError(
-            f"{path} cannot be read ({error.strerror}). Give the folder that holds the label sources."
-        ) from error
-
-
-def _digest(text: str) -> str:
-    return hashlib.sha256(" ".join(text.lower().split()).encode("utf-8", "replace")).hexdigest()[:16]

@@ -30,10 +30,15 @@ def half_widths(predicted: Floats, rated: Floats) -> list[float]:
         residuals = residuals[~np.isnan(residuals)].astype(float)
         if len(residuals) < FEWEST:
             return []
-        regressor = ConformalRegressor().fit(residuals=residuals)
-        low, high = regressor.predict_int(np.zeros(1), confidence=CONFIDENCE)[0]
-        widths.append(round(float(high - low) / 2, 4))
+        widths.append(half_width(residuals))
     return widths
+
+
+def half_width(residuals: Floats) -> float:
+    """Half the width of the interval that holds the share CONFIDENCE of residuals like these."""
+    regressor = ConformalRegressor().fit(residuals=residuals)
+    low, high = regressor.predict_int(np.zeros(1), confidence=CONFIDENCE)[0]
+    return round(float(high - low) / 2, 4)
 
 
 def coverage(predicted: Floats, rated: Floats, widths: list[float]) -> list[float]:

@@ -9,7 +9,8 @@ from heard.scorer.csv_rows import Fault, Row, read_file, read_sheet
 from heard.scorer.errors import ScorerError
 from heard.scorer.records import COMPONENTS, HIGHEST, LOWEST
 from heard.scorer.text import read
-from heard.scorer.training.data import FOLDS, Example
+from heard.scorer.training.data import FOLDS
+from heard.scorer.training.example import Example
 
 NEEDED = ("reply", *COMPONENTS)
 OPTIONAL = ("seeker", "rater")

@@ -15,19 +15,25 @@ from heard.scorer.head_file import HeadFile
 from heard.scorer.hub import encoder_name
 from heard.scorer.records import COMPONENTS
 from heard.scorer.relevance import FILE, Relevance
+from heard.scorer.score import DEFAULT_HEAD, HEADS
 from heard.scorer.toml_file import write_toml
 from heard.scorer.training.data import FACETS, FOLDS, Table, shared_examples, tabulate
 from heard.scorer.training.features import Features, OnProgress, compute
+from heard.scorer.training.fit_perceived import fit_perceived
 from heard.scorer.training.intervals import half_widths
 from heard.scorer.training.labels import Labels, check_enough
 from heard.scorer.training.mixing import fit_mixing
 from heard.scorer.training.network import Floats, Prepared, Recipe, fit, folds, one_thread, predict, prepare, tensors
 from heard.scorer.training.train_relevance import Judge
 
-PROJECT_WEIGHT = 6.0
-"""How much a row of the project's own set counts beside a row of a public one, which are thirty times as many."""
+WEIGHTS = {"everyday": 1.5, "project": 10.0, "own everyday": 4.0, "marks": 5.0}
+"""How much a row of the project's own sets counts beside a row of a public one: of those there are many more."""
 
-DEFAULT = Path(__file__).parents[1] / "heads" / "default"
+TITLES = {
+    "both": "The default head of heard, for counselling and everyday talk, for research",
+    "everyday": "A head of heard for everyday talk, for research",
+}
+DEFAULT = HEADS / DEFAULT_HEAD
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,8 +97,9 @@ def parts_of(table: Table) -> list[np.ndarray[Any, Any]]:
 def row_weights(table: Table) -> Floats:
     """Weight of each label cell in the loss, rows x facets."""
     weights = np.ones(table.targets.shape, np.float32)
-    weights[table.sources == "project"] = PROJECT_WEIGHT
-    return weights
+    for source, weight in WEIGHTS.items():
+        weights[table.sources == source] = weight
+    return weights * np.array([example.weight for example in table.examples], np.float32)[:, None]
 
 
 def features_of(
@@ -107,24 +114,34 @@ def features_of(
 
 @one_thread()
 def train_default_head(
-    shared: Path, encoder_folder: Path, out: Path, cache: Path | None, on_progress: OnProgress, command: str
+    shared: Path,
+    encoder_folder: Path,
+    out: Path,
+    cache: Path | None,
+    on_progress: OnProgress,
+    command: str,
+    kind: str = "both",
 ) -> Trained:
-    """Train the default head on everything below `shared` and the project's set, and write it to `out`."""
+    """Train a head on everything below `shared` and the project's sets, and write it to `out`.
+
+    `kind` is "both", the default head, or "everyday", which differs in the mixing alone.
+    """
     table = tabulate(shared_examples(shared))
     layers, recipe = default_layers(encoder_folder), Recipe()
     features, sha256 = features_of(table, encoder_folder, layers, cache, on_progress)
     data, weights = prepare(features, recipe), row_weights(table)
     facets, _ = cross_fit(data, table, recipe, weights, on_progress)
-    mixing, offset = fit_mixing(facets, table, table.trained)
+    mixing, offset = fit_mixing(facets, table, table.trained, kind)
     network = fit(data, table.targets, weights, table.trained, recipe, seed=0)
     found = {**tensors(network, data.basis), "mixing": mixing, "mixing_bias": offset}
     names = table.sources[table.trained].tolist()
     sources = [f"{name}: {names.count(name)} replies" for name in dict.fromkeys(names)]
     judge = Judge.train(encoder_folder, layers, on_progress)
     held_out = product_of(table, facets, facets @ mixing.T + offset, judge)
+    everyday = fit_perceived(facets, table)
     own = np.intersect1d(table.trained, np.where(table.sources == "project")[0])
     file = HeadFile(
-        "The default head of heard, for research",
+        TITLES[kind],
         encoder_name(encoder_folder, sha256),
         sha256,
         "",
@@ -133,6 +150,7 @@ def train_default_head(
         sources,
         command,
         half_widths=half_widths(1 + 2 * held_out[own], 1 + 2 * component_labels(table)[own]),
+        **asdict(everyday),
     )
     write_head(out, file, found, judge.model)
     return Trained(file, found, table, held_out)

@@ -16,7 +16,8 @@ import numpy as np
 from heard.scorer.encoder import Encoder
 from heard.scorer.relevance import Relevance, is_short, nearest, verdict
 from heard.scorer.text import read
-from heard.scorer.training.data import FOLDS, MESSAGES, Example, project_set, rows_of
+from heard.scorer.training.data import FOLDS, MESSAGES, project_set
+from heard.scorer.training.example import Example, rows_of
 from heard.scorer.training.features import OnProgress
 from heard.scorer.training.logistic import logistic
 from heard.scorer.vectors import Vectors

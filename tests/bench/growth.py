@@ -18,7 +18,7 @@ from matplotlib import pyplot
 from heard.chat_app.common.settings import Settings
 from heard.chat_app.models.downloads import ensure_weights
 from heard.scorer.encoder import WINDOW
-from heard.scorer.score import HEADS, Scorer
+from heard.scorer.score import DEFAULT_HEAD, HEADS, Scorer
 from heard.scorer.training.data import project_set
 from tests.bench.served import machine
 
@@ -32,7 +32,7 @@ Points = dict[int, list[float]]
 
 def main() -> None:
     """Measure, draw, and print the points."""
-    ours = Scorer.load(HEADS / "default", ensure_weights(Settings().cache_dir).encoder, threads=os.cpu_count() or 1)
+    ours = Scorer.load(HEADS / DEFAULT_HEAD, ensure_weights(Settings().cache_dir).encoder, threads=os.cpu_count() or 1)
     texts = {size: _text(ours, size) for size in TOKENS}
     length = _measured(TOKENS, lambda size: ours.score("", texts[size]))
     pairs = [(example.seeker, example.reply) for example in project_set()]

@@ -24,7 +24,7 @@ import torch
 from heard.chat_app.commands.score import filter_lines
 from heard.scorer.head import Head
 from heard.scorer.records import COMPONENTS
-from heard.scorer.score import HEADS, Scorer
+from heard.scorer.score import DEFAULT_HEAD, HEADS, Scorer
 from heard.scorer.text import read
 from heard.scorer.training.data import project_set
 from tests.bench.table import Row, at_least, at_most
@@ -40,21 +40,21 @@ STREAM = 4_000
 COLD = """
 import sys
 from pathlib import Path
-from heard.scorer.score import HEADS, Scorer
-Scorer.load(HEADS / "default", Path(sys.argv[1]), threads=2).score("", "That sounds so hard. What happened?")
+from heard.scorer.score import DEFAULT_HEAD, HEADS, Scorer
+Scorer.load(HEADS / DEFAULT_HEAD, Path(sys.argv[1]), threads=2).score("", "That sounds so hard. What happened?")
 """
 
 
 def scorer(encoder: Path) -> list[Row]:
     """The rows, for the encoder in this folder."""
     threads = os.cpu_count() or 1
-    ours = Scorer.load(HEADS / "default", encoder, threads=threads)
+    ours = Scorer.load(HEADS / DEFAULT_HEAD, encoder, threads=threads)
     torch.set_num_threads(threads)
     return [*_beside(ours, PlainBert(encoder)), _cold(encoder), *_stream(ours)]
 
 
 def _beside(ours: Scorer, model: PlainBert) -> list[Row]:
-    head = Head.load(HEADS / "default")
+    head = Head.load(HEADS / DEFAULT_HEAD)
     messages = list(dict.fromkeys(example.seeker for example in project_set()))
     special = [ours.encoder.ids("[CLS]")[0], ours.encoder.ids("[SEP]")[0]]
 

@@ -6,7 +6,7 @@ import pytest
 
 from heard.chat_app.common.settings import load_settings
 from heard.chat_app.models.downloads import ENCODER, fetch_bundles
-from heard.scorer.score import HEADS, Scorer
+from heard.scorer.score import DEFAULT_HEAD, HEADS, Scorer
 
 
 @pytest.fixture(scope="session")
@@ -20,4 +20,4 @@ def encoder_folder() -> Path:
 @pytest.fixture(scope="session")
 def scorer(encoder_folder: Path) -> Scorer:
     """The default head on the embedded encoder."""
-    return Scorer.load(HEADS / "default", encoder_folder)
+    return Scorer.load(HEADS / DEFAULT_HEAD, encoder_folder)

@@ -12,7 +12,7 @@ import pytest
 from safetensors.numpy import load_file, save_file
 
 from heard.scorer.records import COMPONENTS, ScoreStatus
-from heard.scorer.score import HEADS, Scorer
+from heard.scorer.score import DEFAULT_HEAD, HEADS, Scorer
 from tests.commands import heard
 from tests.scorer.test_commands import jsonl
 
@@ -62,7 +62,7 @@ def test_a_bad_head_folder(
     encoder_folder: Path, tmp_path: Path, command: str, damage: Callable[[Path], None], said: str
 ) -> None:
     folder = tmp_path / "mine"
-    shutil.copytree(HEADS / "default", folder)
+    shutil.copytree(HEADS / DEFAULT_HEAD, folder)
     damage(folder)
     done = heard(command, "That is hard.", "--head", str(folder))
     assert done.status == 2

@@ -17,7 +17,7 @@ from heard.chat_app.commands.score import render
 from heard.scorer.errors import ScorerError
 from heard.scorer.records import COMPONENTS, READINGS, EmpathyScore, ScoreStatus
 from heard.scorer.relevance import FILE
-from heard.scorer.score import HEADS, head_folder
+from heard.scorer.score import DEFAULT_HEAD, HEADS, head_folder
 from heard.scorer.training.data import project_set
 from tests.commands import heard
 
@@ -156,7 +156,7 @@ def test_a_reader_that_leaves_is_no_fault(encoder_folder: Path) -> None:
         (["score", "That is hard.", "--encoder", "./nowhere"], "cannot be read"),
         (["train", "--out", "x"], "--data labels.csv"),
         (["train", "--out", "x", "--data", "nowhere.csv"], "nowhere.csv cannot be read"),
-        (["train", "--out", str(HEADS / "default"), "--data", "nowhere.csv"], "is not empty"),
+        (["train", "--out", str(HEADS / DEFAULT_HEAD), "--data", "nowhere.csv"], "is not empty"),
         (["evaluate"], "--shared DIR"),
         (["evaluate", "--shared", "nowhere"], "cannot be read"),
     ],
@@ -229,10 +229,10 @@ for arguments in json.loads(sys.argv[1]):
 
 
 def test_a_head_below_the_working_folder_is_found_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    shutil.copytree(HEADS / "default", tmp_path / "scorer" / "heads" / "mine")
+    shutil.copytree(HEADS / DEFAULT_HEAD, tmp_path / "scorer" / "heads" / "mine")
     monkeypatch.chdir(tmp_path)
     assert (head_folder("mine") / "head.toml").is_file()
-    with pytest.raises(ScorerError, match="There are: default, mine"):
+    with pytest.raises(ScorerError, match="There are: both, counselling, everyday, mine"):
         head_folder("ours")
 
 

@@ -1,6 +1,8 @@
 """The default head's making and measuring, on a small copy of the sources' formats; and its card against its files."""
 
 import csv
+import itertools
+import json
 import re
 from pathlib import Path
 
@@ -10,14 +12,16 @@ from safetensors.numpy import load_file
 
 from heard.scorer.errors import ScorerError
 from heard.scorer.evaluation.evaluate import evaluate
+from heard.scorer.everyday import FAULTS
 from heard.scorer.head import Head
 from heard.scorer.head_file import read_head_file
 from heard.scorer.records import COMPONENTS
-from heard.scorer.score import HEADS, Scorer
+from heard.scorer.score import DEFAULT_HEAD, HEADS, Scorer
 from heard.scorer.training.data import FACETS, annomi, epitome, esconv, project_set
+from heard.scorer.training.example import Example
 from heard.scorer.training.train_head import train_default_head
 
-CARD = (HEADS / "default" / "CARD.md").read_text(encoding="utf-8")
+CARD = (HEADS / DEFAULT_HEAD / "CARD.md").read_text(encoding="utf-8")
 
 
 def write(path: Path, rows: list[dict[str, object]]) -> None:
@@ -66,13 +70,25 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Path:
             turn |= {"reflection_exists": str(reflects), "therapist_input_subtype": advice, "question_exists": asks}
             rows.append(turn)
     write(folder / "data" / "annomi" / "annomi-full.csv", rows)
+    write_talks(folder / "data" / "everyday" / "conversations.jsonl", examples)
     return folder
+
+
+def write_talks(path: Path, examples: list[Example]) -> None:
+    """Everyday conversations of two of the listener's turns, each rated by one of six raters: warm styles higher."""
+    talks = [
+        {"id": f"c{at}", "rater": f"r{at % 6}", "rating": min(5, 1 + at % 6 // 2 + 2 * (first.style == "warm")),
+         "turns": [["seeker", first.seeker], ["listener", first.reply], ["seeker", "yes"], ["listener", second.reply]]}
+        for at, (first, second) in enumerate(itertools.pairwise(examples))
+    ]  # fmt: skip
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("".join(json.dumps(talk) + "\n" for talk in talks), encoding="utf-8")
 
 
 def test_the_sources_say_only_what_they_label(shared: Path) -> None:
     data = shared / "data"
     first = next(epitome(data / "epitome"))
-    assert set(first.labels) == {"reaction", "interpretation", "exploration"}
+    assert set(first.labels) == {"reaction", "interpretation", "exploration", *FAULTS}
     assert set(first.labels.values()) <= {0.0, 0.5, 1.0}
     informs = {example.reply for example in project_set() if example.style == "clinical"}
     for example in esconv(data / "esconv"):
@@ -122,7 +138,7 @@ def test_missing_sources_are_named(tmp_path: Path, encoder_folder: Path) -> None
 
 @pytest.mark.parametrize("component", COMPONENTS)
 def test_the_card_gives_the_weights_that_the_head_has(component: str) -> None:
-    tensors = load_file(HEADS / "default" / "weights.safetensors")
+    tensors = load_file(HEADS / DEFAULT_HEAD / "weights.safetensors")
     row = COMPONENTS.index(component)
     line = re.search(
         rf"\*\*{component.capitalize()}\*\*[^=]*= ((?:[-+]?\s*\.\d+(?: \w+)?\s*)+)", " ".join(CARD.split())
@@ -151,7 +167,7 @@ def test_the_card_counts_the_projects_own_set_rightly() -> None:
     kept_out = [example for example in examples if example.test]
     assert f"{len(kept_out)} replies to {len({example.group for example in kept_out})} of them" in CARD
     assert not {e.group for e in kept_out} & {e.group for e in examples if not e.test}
-    file = read_head_file(HEADS / "default" / "head.toml")
+    file = read_head_file(HEADS / DEFAULT_HEAD / "head.toml")
     assert f"project: {len(examples) - len(kept_out)} replies" in file.trained_on
     assert list(FACETS) == file.facets
-    assert Head.load(HEADS / "default").components(np.zeros(len(FACETS), np.float32)).min() >= 1
+    assert Head.load(HEADS / DEFAULT_HEAD).components(np.zeros(len(FACETS), np.float32)).min() >= 1

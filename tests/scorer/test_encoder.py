@@ -16,7 +16,7 @@ from heard.scorer.encoder import WINDOW, Encoder
 from heard.scorer.encoder_files import EMBEDDED_SHA256, GRAPH, file_sha256, graph_path
 from heard.scorer.errors import ScorerError
 from heard.scorer.head import Head
-from heard.scorer.score import HEADS
+from heard.scorer.score import DEFAULT_HEAD, HEADS
 from tests.plain import PlainBert
 
 
@@ -49,7 +49,7 @@ def test_onnx_equals_transformers(encoder_folder: Path, length: int) -> None:
 @pytest.mark.parametrize("length", [0, 7, 600])
 def test_a_projection_in_the_graph_is_the_heads_own(encoder_folder: Path, length: int) -> None:
     """The one that the head works out in numpy from the same states, in one window and over several."""
-    head = Head.load(HEADS / "default")
+    head = Head.load(HEADS / DEFAULT_HEAD)
     encoder = Encoder.load(encoder_folder, head.file.layers, projection=head.projection)
     gc.collect()  # the graph reads the head's tensors in place
     ids = (encoder.ids("Your brother left, and nobody asked how you are.") * 60)[:length]

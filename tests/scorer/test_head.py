@@ -11,7 +11,7 @@ from safetensors.numpy import load_file, save_file
 from heard.scorer.errors import ScorerError
 from heard.scorer.head import Head
 from heard.scorer.head_file import HeadFile, read_head_file
-from heard.scorer.score import HEADS, head_folder
+from heard.scorer.score import DEFAULT_HEAD, HEADS, head_folder
 from heard.scorer.training.train_head import write_head
 
 FILE = HeadFile("A test", "tiny", "0" * 64, "", [1], ["one", "two"], ["none: 0"], "heard train")
@@ -156,12 +156,12 @@ def test_texts_in_the_head_file_survive(tmp_path: Path) -> None:
 
 
 def test_a_head_that_is_not_there_names_those_that_are() -> None:
-    with pytest.raises(ScorerError, match="default"):
+    with pytest.raises(ScorerError, match="both, counselling"):
         head_folder("defualt")
 
 
 def test_the_default_head_is_small_and_has_a_card() -> None:
-    folder = HEADS / "default"
+    folder = HEADS / DEFAULT_HEAD
     assert sum(path.stat().st_size for path in folder.iterdir()) < 1_500_000
     card = (folder / "CARD.md").read_text()
     for needed in ("CC BY-NC 4.0", "research", "cannot", "heard evaluate --shared", "heard train --data"):

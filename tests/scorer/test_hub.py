@@ -17,7 +17,7 @@ from heard.scorer.errors import ScorerError
 from heard.scorer.head_file import read_head_file
 from heard.scorer.hub import FILES, encoder_name, encoder_of
 from heard.scorer.records import COMPONENTS
-from heard.scorer.score import HEADS
+from heard.scorer.score import DEFAULT_HEAD, HEADS
 from heard.scorer.training.data import project_set
 from tests.hub_server import COMMIT, hub_serving
 
@@ -154,12 +154,12 @@ for name in sys.argv[1:]:
 
 def test_the_embedded_encoder_is_known_by_its_weights(encoder_folder: Path) -> None:
     assert encoder_name(encoder_folder, EMBEDDED_SHA256) == EMBEDDED_NAME
-    assert encoder_of(HEADS / "default", lambda: encoder_folder) == encoder_folder
+    assert encoder_of(HEADS / DEFAULT_HEAD, lambda: encoder_folder) == encoder_folder
 
 
 def test_an_encoder_from_a_folder_is_found_beside_the_head(tmp_path: Path, published: Path) -> None:
     head = tmp_path / "head"
-    shutil.copytree(HEADS / "default", head)
+    shutil.copytree(HEADS / DEFAULT_HEAD, head)
     name, sha256 = encoder_name(published, "f" * 64), "f" * 64
     assert name == f"folder:{published.name}"
     text = (head / "head.toml").read_text().replace(EMBEDDED_NAME, name).replace(EMBEDDED_SHA256, sha256)

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from heard.chat_app.commands.json_lines import LONGEST_LINE
-from heard.chat_app.commands.perturb import from_csv, from_json_lines, render, summaries_of, table, with_perceived
+from heard.chat_app.commands.perturb import from_csv, from_json_lines, render, table
 from heard.scorer.errors import ScorerError
 from heard.scorer.evaluation.perturb import DISGUISES, STUDY
 from heard.scorer.evaluation.sensitivity import changes, summarise
@@ -169,14 +169,12 @@ class Called(ByLength):
 
 def test_how_people_would_call_a_reply_is_a_column_where_the_head_says_it() -> None:
     original, found = changes(Called(), "", "a b", KINDS)
-    moved = with_perceived(original, found)
-    lines = render(original, "a b", moved).splitlines()
+    lines = render(original, "a b", found).splitlines()
     assert lines[0].split()[-1] == "Perceived"
     assert lines[1].split()[-1] == "2.00"
     assert lines[3].split()[-2:] == ["1.50", "-0.50"]
-    other, more = changes(Called(), "", "a", KINDS)
-    moved += with_perceived(other, more)
-    assert table(summaries_of(moved), 2, 0).splitlines() == [
+    found += changes(Called(), "", "a", KINDS)[1]
+    assert table(summarise(found), 2, 0).splitlines() == [
         "| | replies changed | Cognitive | Emotional | Behavioral | Empathy | Perceived | size of Empathy's change |",
         "|---|---|---|---|---|---|---|---|",
         "| half | 1 of 2 | -1.000 ± 0.000 | -1.000 ± 0.000 | +0.000 ± 0.000 | -0.667 ± 0.000 | -0.500 ± 0.000 |"

@@ -15,12 +15,13 @@ from heard.scorer.errors import ScorerError
 from heard.scorer.evaluation.evaluate_relevance import MET_WITH, PLAIN_NEWS
 from heard.scorer.head import Head
 from heard.scorer.relevance import FILE, LEAST, LOOKED_BACK, Relevance, kept
-from heard.scorer.score import HEADS, Scorer
+from heard.scorer.score import DEFAULT_HEAD, HEADS, Scorer
 from heard.scorer.shared_emotion import implied_emotion
-from heard.scorer.training.data import MESSAGES, rows_of
+from heard.scorer.training.data import MESSAGES
+from heard.scorer.training.example import rows_of
 from heard.scorer.training.train_relevance import OUTLOOKS
 
-FOLDER = HEADS / "default"
+FOLDER = HEADS / DEFAULT_HEAD
 
 OFF_TOPIC = (
     (

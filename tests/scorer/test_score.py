@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from heard.scorer.errors import ScorerError
 from heard.scorer.records import COMPONENTS, EmpathyScore, ScoreStatus
-from heard.scorer.score import HEADS, MOST_TOKENS, Scorer
+from heard.scorer.score import DEFAULT_HEAD, HEADS, MOST_TOKENS, Scorer
+from heard.scorer.training.data import project_set
 from tests.scorer.pairs import PAIRS
 
 REPLIES = [
@@ -62,24 +63,31 @@ def test_the_same_text_gives_the_same_numbers_from_many_threads(scorer: Scorer) 
 
 
 def test_a_second_scorer_gives_the_same_numbers(scorer: Scorer, encoder_folder: Path) -> None:
-    other = Scorer.load(HEADS / "default", encoder_folder, threads=2)
+    other = Scorer.load(HEADS / DEFAULT_HEAD, encoder_folder, threads=2)
     for reply in REPLIES:
         assert empathy(other, reply) == pytest.approx(empathy(scorer, reply), abs=1e-4)
 
 
 def test_the_record_names_what_scored_it(scorer: Scorer) -> None:
     score = scorer.score("", REPLIES[0])
-    assert score.head_name == "default"
+    assert score.head_name == "both"
     assert score.head_sha256 == scorer.head.file.weights_sha256
     assert score.encoder_sha256 == scorer.encoder.sha256
     assert len(score.head_sha256) == len(score.encoder_sha256) == 64
 
 
 def test_a_640_token_reply_is_scored_and_its_warmth_is_not_lost(scorer: Scorer) -> None:
-    filler = "The form has several pages and each of them asks for the same address again. "
-    long = filler * 22 + REPLIES[0] + " " + filler * 22
+    plain = [example.reply for example in project_set() if example.style == "clinical"]
+    half = len(plain) // 4
+    before, after = " ".join(plain[:half]), " ".join(plain[half : 2 * half])
+    long = f"{before} {REPLIES[0]} {after}"
     assert 640 < len(scorer.encoder.ids(long)) < MOST_TOKENS
-    assert empathy(scorer, long) > empathy(scorer, filler * 44)
+    assert empathy(scorer, long) > empathy(scorer, f"{before} {after}")
+
+
+def test_a_loop_has_no_score(scorer: Scorer) -> None:
+    loop = "The form has several pages and each of them asks for the same address again. " * 22
+    assert scorer.score("", loop).status is ScoreStatus.INCOHERENT
 
 
 def test_a_longer_text_than_any_reply_is_not_scored(scorer: Scorer) -> None:
@@ -161,7 +169,7 @@ def test_a_head_for_another_encoder_is_refused(tmp_path: Path, encoder_folder: P
     import shutil
 
     folder = tmp_path / "default"
-    shutil.copytree(HEADS / "default", folder)
+    shutil.copytree(HEADS / DEFAULT_HEAD, folder)
     text = (folder / "head.toml").read_text()
     (folder / "head.toml").write_text(text.replace('encoder_sha256 = "53aa', 'encoder_sha256 = "ffff'))
     with pytest.raises(ScorerError, match="not the one asked for"):

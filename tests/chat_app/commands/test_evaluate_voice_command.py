@@ -65,7 +65,7 @@ def test_a_run_writes_its_file_and_shows_its_tables(folder: Path) -> None:
     assert head["command"] == "evaluate-voice"
     assert {name: list(head[name]) for name in ("models", "personas", "strategies", "policies", "heads")} == {
         "models": ["one"], "personas": ["listener"], "strategies": ["plain"], "policies": ["never"],
-        "heads": ["default"],
+        "heads": ["both"],
     }  # fmt: skip
     assert (len(head["prompts"]), head["seeds"]) == (64, {"first": "2026"})
     assert {line["id"]: line["reply"] for line in lines(folder / "voice.jsonl")} == ALL | {"worry-01": ""}

@@ -117,10 +117,11 @@ def test_a_bar_runs_from_one_to_three(value: float, share: float) -> None:
     ("value", "shown", "level"),
     [
         (1.44, "1.4", "Low"),
-        (1.46, "1.46", "Low"),  # 1.5 would read as Moderate
-        (1.499, "1.49", "Low"),
+        (1.46, "1.5", "Moderate"),
+        (1.499, "1.5", "Moderate"),
         (1.5, "1.5", "Moderate"),
-        (2.4999, "2.49", "Moderate"),
+        (2.44, "2.4", "Moderate"),
+        (2.4999, "2.5", "High"),
         (2.5, "2.5", "High"),
         (2.96, "3.0", "High"),
     ],
@@ -145,7 +146,7 @@ def test_not_scored_is_a_reason_and_never_a_number(status: ScoreStatus) -> None:
     [
         (1.2, "People would probably call this hardly empathic (1.2)."),
         (2.3, "People would probably call this moderately empathic (2.3)."),
-        (2.46, "People would probably call this moderately empathic (2.46)."),
+        (2.44, "People would probably call this moderately empathic (2.4)."),
         (2.5, "People would probably call this very empathic (2.5)."),
     ],
 )

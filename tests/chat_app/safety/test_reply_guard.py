@@ -14,7 +14,7 @@ from heard.chat_app.safety.reply_guard import KINDS, Caught, GuardContext, Reply
 from heard.prompts.guard_files import load_guard
 from heard.prompts.library import PromptLibrary
 from heard.scorer.guard_lines import LINE_KINDS, GuardLine, read_lines
-from heard.scorer.score import HEADS, Scorer
+from heard.scorer.score import DEFAULT_HEAD, HEADS, Scorer
 
 ROOT = Path(__file__).parents[3]
 HELD_OUT = read_lines(ROOT / "tests" / "guard_cases" / "heldout.csv")
@@ -25,7 +25,7 @@ PERSONAS = sorted(PromptLibrary.load(None).personas)
 
 @pytest.fixture(scope="module")
 def scorer(weights: Weights) -> Scorer:
-    return Scorer.load(HEADS / "default", weights.encoder)
+    return Scorer.load(HEADS / DEFAULT_HEAD, weights.encoder)
 
 
 @pytest.fixture(scope="module")

@@ -52,8 +52,8 @@ async def test_one_reply_without_what_it_answers(client: httpx.AsyncClient, desc
     fits(described, answer)
     assert given["status"] == "scored"
     assert "reason" not in given
-    assert set(given["levels"]) == {"cognitive", "emotional", "behavioral", "empathy"}
-    assert given["head_name"] == "default"
+    assert set(given["levels"]) == {"cognitive", "emotional", "behavioral", "empathy", "perceived"}
+    assert given["head_name"] == "both"
     assert len(given["head_sha256"]) == len(given["encoder_sha256"]) == 64
     assert answer.headers["cache-control"] == "no-store"
 

@@ -19,7 +19,7 @@ from heard.chat_app.web.pages.score_view import pieces_of, strongest, view_of
 from heard.chat_app.web.pages.scorer_routes import NOTE_LIMIT
 from heard.db.store import Store
 from heard.scorer.records import COMPONENTS, EmpathyScore, ScoreStatus, Span
-from heard.scorer.score import HEADS, Scorer
+from heard.scorer.score import DEFAULT_HEAD, HEADS, Scorer
 from tests.journeys.web import HERE, Web, built
 from tests.journeys.web import store as store
 
@@ -34,7 +34,7 @@ ATTACK = '</textarea></blockquote><script>alert(1)</script><img src=x onerror=al
 
 @pytest.fixture(scope="module")
 def scorer(weights: Weights) -> Scorer:
-    return Scorer.load(HEADS / "default", weights.encoder)
+    return Scorer.load(HEADS / DEFAULT_HEAD, weights.encoder)
 
 
 @pytest.fixture
@@ -129,7 +129,7 @@ async def test_the_evidence_is_marked_in_the_reply(web: Web, scorer: Scorer) -> 
 
 @pytest.mark.parametrize(
     ("reply", "said"),
-    [("🙂🙂", "Emoji alone"), ("Das tut mir sehr leid für dich.", "Only English"), ("123 456", "no ")],
+    [("🙂🙂", "Emoji alone"), ("Das tut mir sehr leid für dich.", "another language"), ("123 456", "no ")],
 )
 async def test_what_cannot_be_scored_gets_the_reason_and_no_number(web: Web, reply: str, said: str) -> None:
     response = await post(web, reply=reply)

@@ -4,8 +4,10 @@ import numpy as np
 import pytest
 
 from heard.scorer.evaluation.metrics import auc, mse, ranks, spearman
+from heard.scorer.everyday import FAULTS
 from heard.scorer.records import COMPONENTS
-from heard.scorer.training.data import FACETS, PROJECT_SET, STYLE_FACETS, project_set, tabulate
+from heard.scorer.training.data import FACETS, PROJECT_SET, project_set, tabulate
+from heard.scorer.training.example import STYLE_FACETS
 from heard.scorer.training.mixing import SIGNS, fit_mixing
 from heard.scorer.training.network import folds
 
@@ -16,7 +18,8 @@ def test_the_projects_own_set_is_whole() -> None:
     assert len({example.reply for example in examples}) == len(examples)
     assert len(tabulate(examples).texts) >= len(examples) - 3
     for example in examples:
-        assert set(example.labels) == {*COMPONENTS, "harm", *STYLE_FACETS}
+        assert {*COMPONENTS, "harm", *STYLE_FACETS} <= set(example.labels)
+        assert set(example.labels) <= {*COMPONENTS, "harm", *STYLE_FACETS, "cold", *FAULTS}
         assert all(0 <= value <= 1 and value * 8 == int(value * 8) for value in example.labels.values())
 
 

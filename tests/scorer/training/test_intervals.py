@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from heard.scorer.head import CONFIDENCE
-from heard.scorer.records import COMPONENTS
+from heard.scorer.records import READINGS
 from heard.scorer.score import Scorer
 from heard.scorer.training.intervals import FEWEST, coverage, half_widths
 
@@ -29,7 +29,7 @@ def test_a_missing_rating_is_left_out_and_too_few_give_none() -> None:
 
 def test_a_score_carries_its_intervals_within_the_scale(scorer: Scorer) -> None:
     score = scorer.score("", "I'm so sorry, that must hurt so much. What happened?")
-    assert set(score.intervals) == {*COMPONENTS, "empathy"}
+    assert set(score.intervals) == set(READINGS)
     for name, (low, high) in score.intervals.items():
         assert 1 <= low <= getattr(score, name) <= high <= 3
     assert scorer.score("", "").intervals == {}

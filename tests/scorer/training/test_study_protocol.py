@@ -14,7 +14,8 @@ from heard.scorer.errors import ScorerError
 from heard.scorer.head_file import read_head_file
 from heard.scorer.records import COMPONENTS
 from heard.scorer.score import Scorer
-from heard.scorer.training.data import Example, project_set, tabulate
+from heard.scorer.training.data import project_set, tabulate
+from heard.scorer.training.example import Example
 from heard.scorer.training.linear_probe import ProbeRecipe, fit_linear
 from heard.scorer.training.network import one_thread
 from heard.scorer.training.study_protocol import FEWEST_OTHERS, SEEDS, split
