@@ -34,7 +34,7 @@ def test_the_running_program_scores_flags_and_erases(shop: Served) -> None:
         version = client.get("/").text.split('name="version" value="')[1].split('"')[0]
         client.post("/consent", data={"chat": "yes", "adult": "yes", "research": "no", "version": version})
         assert client.post("/scorer/flag", data={"reply": WARM, "note": "warm"}).status_code == 200
-        assert shop.rows(FLAGS) == [(WARM, "warm", given["empathy"], "default")]
+        assert shop.rows(FLAGS) == [(WARM, "warm", given["empathy"], "both")]
         assert "You matter" in client.post("/scorer/flag", data={"reply": WARM, "seeker": CRISIS}).text
         assert len(shop.rows(FLAGS)) == 1
         assert client.post("/scorer", data={"reply": WARM}, headers={"origin": "http://evil"}).status_code == 403

@@ -118,7 +118,7 @@ async def test_a_reply_is_streamed_scored_and_stored_whole(world: World) -> None
     assert score[0] == "scored"
     assert score[1] == pytest.approx(sum(score[2:5]) / 3)
     assert all(1 <= number <= 3 for number in score[1:5])
-    assert score[5:] == ["default", 64, 64]
+    assert score[5:] == ["both", 64, 64]
 
 
 @serves(reply(COLD), reply(WARM))
