@@ -173,8 +173,9 @@ class Models:
         missing is told by the call."""
         try:
             if PROVIDERS[spec.provider].local is None and is_installed(spec.provider):
-                self._chat_model(spec, NO_KEY, 1, None)
-        except ModelFailure as failure:
+                self._chat_model(spec, _key(spec), 1, None)
+        except (AttemptError, ModelFailure) as error:
+            failure = error.failure if isinstance(error, AttemptError) else error
             log.info("model %s cannot be prepared: %s", spec.id, failure.kind)
 
     @property
