@@ -50,7 +50,8 @@ def scorer(encoder: Path) -> list[Row]:
     threads = os.cpu_count() or 1
     ours = Scorer.load(HEADS / DEFAULT_HEAD, encoder, threads=threads)
     torch.set_num_threads(threads)
-    return [*_beside(ours, PlainBert(encoder)), _cold(encoder), *_stream(ours)]
+    as_the_command = Scorer.load(HEADS / DEFAULT_HEAD, encoder)  # a thread a call, and as many calls as cores
+    return [*_beside(ours, PlainBert(encoder)), _cold(encoder), *_stream(as_the_command)]
 
 
 def _beside(ours: Scorer, model: PlainBert) -> list[Row]:
@@ -134,7 +135,7 @@ def _stream(ours: Scorer) -> list[Row]:
         for _ in range(2):  # halves, to see what the second adds
             lines = []
             for number in range(STREAM // 2):
-                asked = f"{chance.choice(texts)} {chance.choice(texts)} {number}" if "own" in what else ""
+                asked = f"{chance.choice(texts)} {number}" if "own" in what else ""
                 lines.append(json.dumps({"id": number, "seeker": asked, "reply": chance.choice(examples).reply}))
             source = io.BytesIO("\n".join(lines).encode())
             began = time.perf_counter()
