@@ -90,7 +90,8 @@ class Settings(BaseSettings):
     default_strategy: str = "plain"
     """Strategy that a new visitor starts with."""
     scorer_head: str = "both"
-    """Folder below `scorer/heads/`, or a path to a head folder of your own."""
+    """"both", "counselling" or "everyday" (`scorer/heads/`), or a path to a head folder of your own. For `heard score`,
+    `compare` and `evaluate` also a classifier's folder or "judge:MODEL"."""
     live_scores: bool = True
     """Whether a new visitor sees scores."""
     auto_improve: bool = False
