@@ -90,7 +90,7 @@ class Settings(BaseSettings):
     default_strategy: str = "plain"
     """Strategy that a new visitor starts with."""
     scorer_head: str = "both"
-    """"both", "counselling" or "everyday" (`scorer/heads/`), or a path to a head folder of your own. For `heard score`,
+    """A head: both, counselling or everyday (`scorer/heads/`), or a path to a folder of your own. For `heard score`,
     `compare` and `evaluate` also a classifier's folder or "judge:MODEL"."""
     live_scores: bool = True
     """Whether a new visitor sees scores."""
