@@ -173,14 +173,7 @@ async def open_services(
     database = create_engine(settings.database, lock_seconds=settings.save_seconds)
     engine = _embedded_engine(weights)
     specs = _with_context(specs, weights, engine.context_tokens)
-    models = Models(
-        specs,
-        engine=engine,
-        cache_dir=settings.cache_dir,
-        first_token_seconds=settings.first_token_seconds,
-        stall_seconds=settings.stall_seconds,
-        total_seconds=settings.total_seconds,
-    )
+    models = Models.of(specs, settings, engine)
     store = Store(database)
     studies = StudyStore(database)
     use_head(Assessor.load(lambda file: _encoder(file, scorer, embedded)()))

@@ -3,7 +3,7 @@
 The facet "perceived" follows people's ratings of ordinary conversations. Alone it rewards pity, sermons, stacked words
 of empathy and refusals, of which those have none, so that it is a term beside gates. With p, w and c the facets
 "perceived", "warmth" (a smaller voice: the ratings of the project's own everyday replies) and "cold", and h what "harm"
-leaves (`heard.scorer.head.harmless`):
+leaves (`harmless`):
 
     perceived = 1 + 2 clip((a + b (p + WARMTH w) - 1) / 2, 0, 1) (1 - clip((c - c_0) / (c_1 - c_0), 0, 1)) h
 
@@ -11,6 +11,7 @@ The facets "refusal", "incoherent" and "insult" each have a threshold from which
 has no score. All numbers were fitted on replies outside the training folds (`scorer/training/fit_perceived.py`).
 """
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -21,26 +22,37 @@ Floats = np.ndarray[Any, np.dtype[Any]]
 
 FAULTS = ("refusal", "incoherent", "insult")
 """Facets of faults, in the order of their thresholds."""
+NEEDED = ("perceived", "warmth", "cold", "harm")
+"""Facets that the number is made of."""
 WARMTH = 0.1
-"""What the facet "warmth" counts for beside "perceived": .3 of its spread. Chosen on folds: more of it tells good own
-replies from bad ones better (.1 of the spread .61 of pairs, .3 .70, .5 .81, before the gates), and people's ratings are
-followed less (rho .40, .39, .38)."""
+"""What the facet "warmth" counts for beside "perceived": a fifth of its spread. More of it would tell good own replies
+from bad ones better, and follow people's ratings less."""
+HARM_BEGINS, HARM_WHOLE = 0.5, 0.9
+"""Of the facet "harm", 0..1: from where it takes from every number, and where nothing is left."""
 
 
-def called(perceived: Floats, warmth: Floats) -> Floats:
-    """The two facets as one."""
-    result: Floats = perceived + WARMTH * warmth
+def called(facets: Mapping[str, Floats]) -> Floats:
+    """The facets "perceived" and "warmth" as one."""
+    result: Floats = facets["perceived"] + WARMTH * facets["warmth"]
     return result
 
 
-def spared(cold: Floats, begins: float, whole: float) -> Floats:
-    """What a reply keeps of how empathic it is called, 0..1: all up to `begins`, nothing from `whole` on."""
-    result: Floats = 1 - np.clip((cold - begins) / max(1e-6, whole - begins), 0, 1)
+def spared(facet: Floats, begins: float, whole: float) -> Floats:
+    """What a gate leaves of a number's height, 0..1: all up to `begins`, nothing from `whole` on.
+
+    A factor and no term of a sum, because kind words beside blame or mockery do not make up for it.
+    """
+    result: Floats = 1 - np.clip((facet - begins) / max(1e-6, whole - begins), 0, 1)
     return result
 
 
-def on_scale(called: Floats, kept: Floats, line: tuple[float, float]) -> Floats:
-    """The number on 1..3 from the facets, what the gates leave of it, 0..1, and the line of `head.toml`, (a, b)."""
-    height = np.clip(line[0] + line[1] * called, LOWEST, HIGHEST) - LOWEST
-    result: Floats = LOWEST + height * kept
+def harmless(harm: Floats) -> Floats:
+    """What the facet "harm" leaves of a reply's numbers, 0..1."""
+    return spared(harm, HARM_BEGINS, HARM_WHOLE)
+
+
+def perceived(facets: Mapping[str, Floats], line: Sequence[float], cold: Sequence[float]) -> Floats:
+    """How empathic people would call replies of these facets (NEEDED), 1..3, by `line` (a, b) and `cold` (c_0, c_1)."""
+    height = np.clip(line[0] + line[1] * called(facets), LOWEST, HIGHEST) - LOWEST
+    result: Floats = LOWEST + height * spared(facets["cold"], cold[0], cold[1]) * harmless(facets["harm"])
     return result

@@ -32,7 +32,7 @@ from safetensors.numpy import load as load_tensors
 
 from heard.scorer.encoder_files import file_sha256
 from heard.scorer.errors import ScorerError
-from heard.scorer.everyday import FAULTS, called, on_scale, spared
+from heard.scorer.everyday import FAULTS, NEEDED, harmless, perceived
 from heard.scorer.head_file import HeadFile, read_head_file
 from heard.scorer.records import COMPONENTS, HIGHEST, LOWEST
 from heard.scorer.relevance import FILE, Relevance
@@ -41,8 +41,6 @@ Array = np.ndarray[Any, np.dtype[np.float32]]
 
 CONFIDENCE = 0.9
 """Share of the ratings held out that lie within an interval."""
-HARM_BEGINS, HARM_WHOLE = 0.5, 0.9
-"""Of the facet "harm", 0..1: from where it takes from every component, and where nothing is left."""
 THRESHOLDS = 2
 """Steps between the three levels of a facet."""
 
@@ -149,10 +147,8 @@ class Head:
         head that was not taught it."""
         if not self.file.perceived:
             return None
-        facet = {name: facets[..., self.file.facets.index(name)] for name in ("perceived", "warmth", "cold", "harm")}
-        kept = spared(facet["cold"], *self.file.cold) * harmless(facet["harm"])
-        line = self.file.perceived[0], self.file.perceived[1]
-        return on_scale(called(facet["perceived"], facet["warmth"]), kept, line)
+        named = {name: facets[..., self.file.facets.index(name)] for name in NEEDED}
+        return perceived(named, self.file.perceived, self.file.cold)
 
     def faults(self, facets: Array) -> tuple[str, ...]:
         """Which of FAULTS a reply of these facets has."""
@@ -197,15 +193,6 @@ class ClsHead(Head):
         """The same on 1..3, clipped: three numbers, or rows x 3."""
         result: Array = LOWEST + (HIGHEST - LOWEST) * np.clip(facets, 0, 1)
         return result
-
-
-def harmless(harm: Array) -> Array:
-    """What a reply keeps of its components' heights, 0..1: all up to HARM_BEGINS, nothing from HARM_WHOLE on.
-
-    A factor and no term of the sum, because kind words beside it do not make up for blame or mockery.
-    """
-    result: Array = 1 - np.clip((harm - HARM_BEGINS) / (HARM_WHOLE - HARM_BEGINS), 0, 1)
-    return result
 
 
 def _check_shapes(path: Path, tensors: dict[str, Array], facets: int) -> None:

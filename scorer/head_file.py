@@ -1,12 +1,13 @@
 """What `head.toml` says of a head."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field, StrictFloat
 
-from heard.scorer.everyday import FAULTS
+from heard.scorer.everyday import FAULTS, NEEDED
 from heard.scorer.records import COMPONENTS
 from heard.scorer.toml_file import NO_OTHERS, read_toml
 
@@ -58,6 +59,19 @@ class HeadFile:
     """Of the facet "cold", 0..1: from where it takes from "perceived", and where nothing is left."""
     faults: Annotated[list[StrictFloat], _all_or_none(len(FAULTS))] = field(default_factory=list)
     """Of the facet of each of FAULTS, 0..1: from where the fault is noted. None for a head that notes none of them."""
+
+    def __post_init__(self) -> None:
+        """Raises ValueError, a line for each fault that no key can know by itself."""
+        if faults := list(self._faults()):
+            raise ValueError("\n".join(faults))
+
+    def _faults(self) -> Iterator[str]:
+        if bool(self.perceived) is not bool(self.cold):
+            yield "perceived and cold belong together: give both or none."
+        needed = {"perceived": NEEDED if self.perceived else (), "faults": FAULTS if self.faults else ()}
+        for key, names in needed.items():
+            if missing := [name for name in names if name not in self.facets]:
+                yield f"{key} needs the facets {', '.join(missing)}, which this head has not."
 
 
 def read_head_file(path: Path) -> HeadFile:

@@ -195,14 +195,7 @@ async def _try(spec: "ModelSpec", text: str, max_tokens: int, answers: int, sett
 
     prompt = Prompt((PromptMessage("system", SYSTEM), PromptMessage("user", text)), max_tokens)
     first, thinks = None, False
-    async with Models(
-        {spec.id: spec},
-        engine=None,
-        cache_dir=settings.cache_dir,
-        first_token_seconds=settings.first_token_seconds,
-        stall_seconds=settings.stall_seconds,
-        total_seconds=settings.total_seconds,
-    ) as models:
+    async with Models.of({spec.id: spec}, settings) as models:
         models.prepare(spec)  # what is imported and made once is no time of the model's
         began = time.perf_counter()
         async for item in models.stream(spec, prompt):

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, TextIO, cast
+from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, TextIO
 
 import typer
 
@@ -20,7 +20,6 @@ from heard.errors import UserError
 if TYPE_CHECKING:
     from heard.scorer.rater import Rater
     from heard.scorer.records import EmpathyScore
-    from heard.scorer.score import Scorer
     from heard.scorer.training.labels import Labels
 
 app = typer.Typer()
@@ -183,7 +182,7 @@ def evaluate(
 
         labels = _read_labels(data)
         with opened_rater(head, encoder, whole=True) as rater:
-            typer.echo(_rated_by(rater) + on_labels(cast("Scorer", rater), labels))
+            typer.echo(_rated_by(rater) + on_labels(rater, labels))
         return
     with training_imports():
         from heard.scorer.evaluation.evaluate import evaluate as tables
@@ -237,7 +236,7 @@ def render(result: "EmpathyScore") -> str:
     ranges = {name: f"  {low:.1f} to {high:.1f}" for name, (low, high) in result.intervals.items()}
     values = {name: value for name in READINGS if (value := getattr(result, name)) is not None}
     lines = [
-        f"{LABELS.get(name, name.capitalize()):<11} {value:.2f}  {level_of(value):<8}  {_bar(value)}"
+        f"{LABELS.get(name, name.capitalize()):<11} {value:.1f}  {level_of(value):<8}  {_bar(value)}"
         f"{ranges.get(name, '')}"
         for name, value in values.items()
     ]

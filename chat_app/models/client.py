@@ -19,6 +19,7 @@ from langchain_core.language_models.chat_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception, stop_after_attempt, wait_random_exponential
 
+from heard.chat_app.common.settings import Settings
 from heard.chat_app.common.text import clean_unicode
 from heard.chat_app.models import failures
 from heard.chat_app.models.accepted import thinks_in_its_output
@@ -104,6 +105,18 @@ class Models:
         self._stall_seconds = stall_seconds
         self._total_seconds = total_seconds
         self._backoff = wait_random_exponential(multiplier=backoff_seconds, max=4)
+
+    @classmethod
+    def of(cls, specs: Mapping[str, ModelSpec], settings: Settings, engine: Engine | None = None) -> Self:
+        """Clients with the limits and the cache folder of the settings."""
+        return cls(
+            specs,
+            engine=engine,
+            cache_dir=settings.cache_dir,
+            first_token_seconds=settings.first_token_seconds,
+            stall_seconds=settings.stall_seconds,
+            total_seconds=settings.total_seconds,
+        )
 
     async def __aenter__(self) -> Self:
         return self

@@ -48,11 +48,4 @@ def opened_judge(name: str, settings: Settings) -> Iterator[CheckedRater]:
 
 
 async def _models(spec: ModelSpec, settings: Settings) -> Models:
-    return Models(
-        {spec.id: spec},
-        engine=None,
-        cache_dir=settings.cache_dir,
-        first_token_seconds=settings.first_token_seconds,
-        stall_seconds=settings.stall_seconds,
-        total_seconds=settings.total_seconds,
-    )
+    return Models.of({spec.id: spec}, settings)

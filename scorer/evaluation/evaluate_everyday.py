@@ -13,8 +13,7 @@ import numpy as np
 
 from heard.scorer.evaluation.bootstrap import over_raters, share
 from heard.scorer.evaluation.metrics import spearman
-from heard.scorer.everyday import FAULTS
-from heard.scorer.head import HARM_BEGINS
+from heard.scorer.everyday import FAULTS, HARM_BEGINS
 from heard.scorer.records import COMPONENTS, HIGHEST, LOWEST, Level, level_of
 from heard.scorer.tables import Line
 from heard.scorer.training.data import Table
@@ -25,8 +24,10 @@ from heard.scorer.training.fit_perceived import (
     by_conversation,
     column,
     noted_of,
+    of_conversations,
     people,
     perceived_of,
+    styles,
 )
 
 Floats = np.ndarray[Any, np.dtype[Any]]
@@ -41,8 +42,7 @@ GOOD_FROM = 2.2
 def rater_rows(table: Table, facets: Floats, mixed: Floats, mixed_everyday: Floats, numbers: Floats) -> list[Line]:
     """How the numbers follow people's ratings within a rater who was held out. `mixed` are components, rows x 3,
     `mixed_everyday` those of the head "everyday", and `numbers` "perceived"."""
-    everyday = table.sources == "everyday"
-    raters, rated = conversations_of(table, table.groups), by_conversation(table, people(table), everyday)
+    raters, rated = of_conversations(table, table.groups), by_conversation(table, people(table))
     measured = {
         "perceived": numbers,
         "Empathy": mixed.mean(axis=1),
@@ -53,7 +53,7 @@ def rater_rows(table: Table, facets: Floats, mixed: Floats, mixed_everyday: Floa
     }
     lines = []
     for name, values in measured.items():
-        found = by_conversation(table, values, everyday)
+        found = by_conversation(table, values)
         each = [spearman(found[raters == rater], rated[raters == rater]) for rater in np.unique(raters)]
         cells = {"mean over raters of Spearman's rho": over_raters(each)}
         lines.append(Line(name, cells | {"lowest and highest rater": f"{min(each):.2f}, {max(each):.2f}"}))
@@ -65,8 +65,8 @@ def use_rows(table: Table, mixed: Floats, numbers: Floats) -> list[Line]:
     everyday = table.sources == "everyday"
     empathy = LOWEST + (HIGHEST - LOWEST) * mixed.mean(axis=1)
     return [
-        _use_line("people, by conversation", by_conversation(table, people(table), everyday)),
-        _use_line("perceived, by conversation", by_conversation(table, numbers, everyday)),
+        _use_line("people, by conversation", by_conversation(table, people(table))),
+        _use_line("perceived, by conversation", by_conversation(table, numbers)),
         _use_line("perceived, by reply", numbers[everyday]),
         _use_line("Empathy, by reply", empathy[everyday]),
     ]
@@ -75,9 +75,8 @@ def use_rows(table: Table, mixed: Floats, numbers: Floats) -> list[Line]:
 def distance_rows(table: Table, numbers: Floats, width: float) -> list[Line]:
     """How far "perceived" lies from people's ratings, beside the best constant: the mean of the other raters. `width`
     is the half width of its interval."""
-    everyday = table.sources == "everyday"
-    raters = conversations_of(table, table.groups)
-    rated, found = by_conversation(table, people(table), everyday), by_conversation(table, numbers, everyday)
+    raters = of_conversations(table, table.groups)
+    rated, found = by_conversation(table, people(table)), by_conversation(table, numbers)
     each: dict[str, list[float]] = {"RMSE": [], "RMSE of the constant": [], "less than it": [], "mean difference": []}
     each["within the interval, of 90% meant"] = []
     for rater in np.unique(raters):
@@ -134,19 +133,6 @@ def fault_rows(table: Table, runs: Sequence[Floats], facets: Floats, noted: Floa
     cells = dict.fromkeys(lines[0].cells, "")
     lines.append(Line('the facet "harm" counts', cells | {"in everyday": share(harm[table.sources == "everyday"])}))
     return lines
-
-
-def styles(table: Table) -> Floats:
-    """Of each row; of everyday talk the conversation."""
-    return np.array([example.style for example in table.examples])
-
-
-def conversations_of(table: Table, values: Floats) -> Floats:
-    """One value of each conversation, in the order of `by_conversation`."""
-    everyday = table.sources == "everyday"
-    _, first = np.unique(styles(table)[everyday], return_index=True)
-    found: Floats = values[everyday][first]
-    return found
 
 
 def _anchor_line(name: str, count: int, value: str, low: Floats, high: Floats) -> Line:

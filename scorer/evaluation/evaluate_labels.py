@@ -1,20 +1,20 @@
-"""Measure a finished head on a team's labels."""
+"""Measure a finished head, or another rater, on a team's labels."""
 
 import numpy as np
 
 from heard.scorer.evaluation.metrics import mse, spearman
+from heard.scorer.rater import Rater
 from heard.scorer.records import COMPONENTS, HIGHEST, LOWEST
-from heard.scorer.score import Scorer
 from heard.scorer.training.labels import Labels
 
 
-def on_labels(scorer: Scorer, labels: Labels) -> str:
+def on_labels(rater: Rater, labels: Labels) -> str:
     """MSE and Spearman of each component on a team's rated replies, beside the labels' own mean, as Markdown.
 
     Only honest for replies that the head was not trained on.
     """
     examples = labels.examples
-    scores = scorer.score_many([(example.seeker, example.reply) for example in examples])
+    scores = rater.score_many([(example.seeker, example.reply) for example in examples])
     lines = ["| | replies | MSE | MSE of the mean | skill | Spearman |", "|---|---|---|---|---|---|"]
     for name in COMPONENTS:
         pairs = [

@@ -21,25 +21,22 @@ from heard.scorer.training.example import STYLE_FACETS, Example, digest, rows_of
 
 EVERYDAY_FACETS = ("perceived", "warmth", "cold", *FAULTS)
 """Facets of everyday talk: people's ratings; those of the project's own everyday replies, which would drown people's if
-they were one facet (rho .33 in place of .40); that nobody would call the reply empathic, whatever its words; faults."""
+they were one facet; that nobody would call the reply empathic, whatever its words; faults."""
 EVERYDAY_SET = Path(__file__).parents[1] / "everyday_set.csv"
 MARKS_SET = Path(__file__).parents[1] / "marks_set.csv"
 
 SPAN = 4.0
 """Standard deviations of a rater's ratings that the facet's 0..1 holds."""
 
-COLD = frozenset(
-    {"harm", "sarcasm", "dismiss", "getover", "preach", "pity", "stuffing", "stuffed", "grading", "refuse"}
-)
+GOOD_EVERYDAY = ("share", "congratulate", "commiserate", "agree", "comfort", "encourage", "care")
+BAD_EVERYDAY = ("dismiss", "sarcasm", "harm", "preach", "pity", "refuse", "stuffed")
+COLD = frozenset({*BAD_EVERYDAY, "getover", "stuffing", "grading"})
 """Styles of the project's sets that nobody would call empathic."""
 WARM = frozenset(
-    {"assistant", "warm", "terse", "question", "reflection", "happy", "mixed", "selftalk"}
-    | {"share", "congratulate", "commiserate", "agree", "comfort", "encourage", "care"}
+    {*GOOD_EVERYDAY, "assistant", "warm", "terse", "question", "reflection", "happy", "mixed", "selftalk"}
     | {"neutral", "fact", "minimal", "advice", "clinical"}
 )
 """Styles that some people call empathic, or that are nothing worse than plain."""
-GOOD_EVERYDAY = ("share", "congratulate", "commiserate", "agree", "comfort", "encourage", "care")
-BAD_EVERYDAY = ("dismiss", "sarcasm", "harm", "preach", "pity", "refuse", "stuffed")
 
 
 def conversations(path: Path) -> Iterator[Example]:

@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from heard.scorer.everyday import FAULTS, called, on_scale, spared
-from heard.scorer.head import harmless
+from heard.scorer.everyday import FAULTS, NEEDED, called, perceived
 from heard.scorer.records import HIGHEST, LOWEST
 from heard.scorer.training.data import FACETS, Table
 from heard.scorer.training.intervals import half_width
@@ -56,10 +55,9 @@ def people(table: Table) -> Floats:
 def fit_perceived(facets: Floats, table: Table) -> Fitted:
     """From the out-of-fold `facets`, rows x facets, of everyday talk and of counselling."""
     everyday = table.sources == "everyday"
-    heights = called(column(facets, "perceived"), column(facets, "warmth"))
-    rated, raters = by_conversation(table, people(table), everyday), _raters(table, everyday)
+    rated, raters = by_conversation(table, people(table)), of_conversations(table, table.groups)
     within = np.mean([np.std(rated[raters == rater]) for rater in np.unique(raters)])
-    means = by_conversation(table, heights, everyday)
+    means = by_conversation(table, called(_named(facets)))
     slope = STRETCH * float(within) / max(1e-6, float(np.std(means)))
     offset = float(np.mean(rated)) - slope * float(np.mean(means))
     cold = np.quantile(column(facets, "cold")[everyday], [COLD_BEGINS, COLD_WHOLE])
@@ -71,10 +69,9 @@ def fit_perceived(facets: Floats, table: Table) -> Fitted:
             if (table.sources == source).any()
         ]
         thresholds.append(max(LEAST_THRESHOLDS[fault], *map(float, found)))
-    fitted = Fitted([offset, slope], [float(cold[0]), float(cold[1])], thresholds)
-    residuals = rated - by_conversation(table, perceived_of(facets, fitted), everyday)
-    fitted.perceived.append(half_width(residuals))
-    return fitted
+    line, gate = [offset, slope], list(map(float, cold))
+    residuals = rated - by_conversation(table, perceived(_named(facets), line, gate))
+    return Fitted([*line, half_width(residuals)], gate, thresholds)
 
 
 def held_out(facets: Floats, table: Table, parts: Sequence[Rows]) -> tuple[Floats, Floats]:
@@ -97,20 +94,29 @@ def noted_of(facets: Floats, fitted: Fitted) -> Floats:
 
 def perceived_of(facets: Floats, fitted: Fitted) -> Floats:
     """As the product gives it without a message, 1..3, of each row."""
-    kept = spared(column(facets, "cold"), *fitted.cold) * harmless(column(facets, "harm"))
-    heights = called(column(facets, "perceived"), column(facets, "warmth"))
-    return on_scale(heights, kept, (fitted.perceived[0], fitted.perceived[1]))
+    return perceived(_named(facets), fitted.perceived, fitted.cold)
 
 
-def by_conversation(table: Table, values: Floats, rows: Floats) -> Floats:
-    """Means of a conversation's turns, in the order of the conversations' names."""
-    names = [table.examples[row].style for row in np.where(rows)[0]]
-    _, place = np.unique(names, return_inverse=True)
-    found: Floats = np.bincount(place, weights=values[rows]) / np.bincount(place)
+def by_conversation(table: Table, values: Floats) -> Floats:
+    """Means of each everyday conversation's turns, in the order of the conversations' names."""
+    everyday = table.sources == "everyday"
+    _, place = np.unique(styles(table)[everyday], return_inverse=True)
+    found: Floats = np.bincount(place, weights=values[everyday]) / np.bincount(place)
     return found
 
 
-def _raters(table: Table, rows: Floats) -> Floats:
-    _, first = np.unique([table.examples[row].style for row in np.where(rows)[0]], return_index=True)
-    found: Floats = table.groups[rows][first]
+def of_conversations(table: Table, values: Floats) -> Floats:
+    """What all turns of an everyday conversation have alike, in the order of `by_conversation`."""
+    everyday = table.sources == "everyday"
+    _, first = np.unique(styles(table)[everyday], return_index=True)
+    found: Floats = values[everyday][first]
     return found
+
+
+def styles(table: Table) -> Floats:
+    """Of each row; of everyday talk the conversation."""
+    return np.array([example.style for example in table.examples])
+
+
+def _named(facets: Floats) -> dict[str, Floats]:
+    return {name: column(facets, name) for name in NEEDED}

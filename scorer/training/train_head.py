@@ -10,7 +10,8 @@ from safetensors.numpy import save as save_tensors
 
 from heard.scorer.encoder import Encoder
 from heard.scorer.encoder_files import file_sha256, read_config
-from heard.scorer.head import Head, harmless
+from heard.scorer.everyday import harmless
+from heard.scorer.head import Head
 from heard.scorer.head_file import HeadFile
 from heard.scorer.hub import encoder_name
 from heard.scorer.records import COMPONENTS

@@ -44,7 +44,7 @@ def test_how_people_would_call_it_is_a_line_with_a_sentence_where_the_head_says_
     assert "People" not in render(plain)
     lines = render(replace(plain, perceived=2.31, intervals={"perceived": (1.9, 2.7)})).splitlines()
     assert [line.split()[0] for line in lines[:5]] == ["Cognitive", "Emotional", "Behavioral", "Empathy", "People"]
-    assert lines[4].startswith("People      2.31  Moderate  ")
+    assert lines[4].startswith("People      2.3  Moderate  ")
     assert lines[4].endswith("  1.9 to 2.7")
     assert "People is how empathic people would probably call the reply." in lines
 

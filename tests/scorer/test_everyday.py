@@ -1,20 +1,31 @@
 """How empathic people would call a reply, and faults: the formula by hand, and what the shipped head says."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
-from heard.scorer.everyday import WARMTH, called, on_scale, spared
+from heard.scorer.everyday import HARM_BEGINS, HARM_WHOLE, WARMTH, perceived
 from heard.scorer.head import Head
-from heard.scorer.records import Level, ScoreStatus, level_of
+from heard.scorer.records import ScoreStatus, level_of
 from heard.scorer.score import HEADS, Scorer
 
 
+def facets(perceived: float, warmth: float = 0, cold: float = 0, harm: float = 0) -> dict[str, np.ndarray[Any, Any]]:
+    values = {"perceived": perceived, "warmth": warmth, "cold": cold, "harm": harm}
+    return {name: np.array(value) for name, value in values.items()}
+
+
 def test_the_formula_by_hand() -> None:
-    p, w = np.array([0.5, 0.5, 1.0]), np.array([0.0, 1.0, 1.0])
-    assert called(p, w).tolist() == pytest.approx([0.5, 0.5 + WARMTH, 1 + WARMTH])
-    assert spared(np.array([0.1, 0.4, 0.6, 0.9]), 0.4, 0.8).tolist() == pytest.approx([1, 1, 0.5, 0])
-    numbers = on_scale(np.array([0.5, 0.5, -9.0, 9.0]), np.array([1.0, 0.5, 1.0, 1.0]), (1.0, 2.0))
-    assert numbers.tolist() == pytest.approx([2.0, 1.5, 1.0, 3.0])
+    line, cold = (1.0, 2.0), (0.4, 0.8)
+    assert perceived(facets(0.5), line, cold) == pytest.approx(2)
+    assert perceived(facets(0.5, warmth=1), line, cold) == pytest.approx(2 + 2 * WARMTH)
+    assert perceived(facets(0.5, cold=0.4), line, cold) == pytest.approx(2)
+    assert perceived(facets(0.5, cold=0.6), line, cold) == pytest.approx(1.5)
+    assert perceived(facets(0.5, cold=0.9), line, cold) == pytest.approx(1)
+    assert perceived(facets(0.5, harm=(HARM_BEGINS + HARM_WHOLE) / 2), line, cold) == pytest.approx(1.5)
+    assert perceived(facets(-9), line, cold) == pytest.approx(1)
+    assert perceived(facets(9), line, cold) == pytest.approx(3)
 
 
 def test_levels_are_those_of_the_number_as_it_is_shown() -> None:
@@ -23,50 +34,30 @@ def test_levels_are_those_of_the_number_as_it_is_shown() -> None:
     ]  # fmt: skip
 
 
-WARM = [
-    (
-        "my car broke down on the way to work again",
-        "ugh not again, that is the worst. ive been there, ruins the whole day",
-    ),
-    ("I got the job!!", "no way, congratulations!! you must be over the moon"),
-    ("my dog died last night", "I'm so sorry, losing a dog is losing family. I cried for weeks over mine"),
-]
-PLAIN = [
-    ("people keep jumping the queue at the bakery", "I hate it when that happens, some people have no consideration"),
-    ("just got back from the shop", "oh nice, what did you buy?"),
-]
-COLD = [
-    ("my car broke down on the way to work again", "As an AI language model, I cannot help with that."),
-    ("I got the job!!", "I'm sorry, but I am not able to discuss personal matters."),
-    ("I hate it when people jump the queue", "you are pathetic, stop whining you idiot"),
-    (
-        "my dog died last night",
-        "I hear you. I understand. Your feelings are valid. I truly empathize. I deeply understand your feelings.",
-    ),
-]
+BROKE = "my car broke down on the way to work again"
+DOG = "my dog died last night"
 
 
-@pytest.mark.parametrize(("message", "reply"), WARM)
-def test_what_people_call_empathic_is_called_so(scorer: Scorer, message: str, reply: str) -> None:
+@pytest.mark.parametrize(
+    ("message", "reply", "least", "most"),
+    [
+        (BROKE, "ugh not again, that is the worst. ive been there, ruins the whole day", 2.2, 3),
+        ("I got the job!!", "no way, congratulations!! you must be over the moon", 2.2, 3),
+        (DOG, "I'm so sorry, losing a dog is losing family. I cried for weeks over mine", 2.2, 3),
+        ("people keep jumping the queue", "I hate it when that happens, some people have no consideration", 1.5, 2.5),
+        ("just got back from the shop", "oh nice, what did you buy?", 1.5, 2.5),
+        (BROKE, "As an AI language model, I cannot help with that.", 1, 1.3),
+        ("I got the job!!", "I'm sorry, but I am not able to discuss personal matters.", 1, 1.3),
+        ("I hate it when people jump the queue", "you are pathetic, stop whining you idiot", 1, 1.3),
+        (DOG, "I hear you. I understand. Your feelings are valid. I truly empathize. I feel your feelings.", 1, 1.3),
+    ],
+)
+def test_how_empathic_people_would_call_it(scorer: Scorer, message: str, reply: str, least: float, most: float) -> None:
     score = scorer.score(message, reply)
     assert score.perceived is not None
-    assert score.perceived >= 2.2
+    assert least <= score.perceived <= most
     low, high = score.intervals["perceived"]
     assert 1 <= low <= score.perceived <= high <= 3
-
-
-@pytest.mark.parametrize(("message", "reply"), PLAIN)
-def test_an_ordinary_friendly_reply_lies_between(scorer: Scorer, message: str, reply: str) -> None:
-    score = scorer.score(message, reply)
-    assert score.perceived is not None
-    assert level_of(score.perceived) is Level.MODERATE
-
-
-@pytest.mark.parametrize(("message", "reply"), COLD)
-def test_what_nobody_calls_empathic_lies_at_the_bottom(scorer: Scorer, message: str, reply: str) -> None:
-    score = scorer.score(message, reply)
-    assert score.perceived is not None
-    assert score.perceived <= 1.3
 
 
 @pytest.mark.parametrize(

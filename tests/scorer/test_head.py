@@ -69,6 +69,14 @@ def test_an_unknown_key_gets_the_nearest_right_name(folder: Path) -> None:
         ('title = "A test"', "", "title is missing"),
         ('title = "A test"', "title = ", "not valid TOML"),
         ('facets = ["one", "two"]', 'facets = ["one"]', "has shape"),
+        ("perceived = []", "perceived = [1.0, 2.0, 0.5]", "perceived and cold belong together"),
+        (
+            "perceived = []\ncold = []",
+            "perceived = [1.0, 2.0, 0.5]\ncold = [0.1, 0.2]",
+            "needs the facets perceived, w",
+        ),
+        ("faults = []", "faults = [0.3, 0.5, 0.3]", "faults needs the facets refusal, incoherent, insult"),
+        ("faults = []", "faults = [0.3]", "faults must hold 3 numbers, or none"),
     ],
 )
 def test_a_faulty_head_file_is_refused(folder: Path, old: str, new: str, match: str) -> None:

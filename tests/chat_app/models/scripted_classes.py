@@ -30,7 +30,7 @@ class Streams(BaseChatModel):
             yield ChatGenerationChunk(message=AIMessageChunk(content=text))
 
     def _generate(self, messages: list[BaseMessage], *_: Any, **__: Any) -> ChatResult:
-        raise NotImplementedError
+        raise AssertionError("a class that streams was asked for a whole answer")
 
 
 class Whole(BaseChatModel):

@@ -59,7 +59,7 @@ def test_a_text_for_people_names_the_judge(folder: Path) -> None:
     with served(folder, WIRE.reply(f"```json\n{ANSWER}\n```")):
         done = heard("score", SAID, folder=folder)
     assert done.status == 0, done.stderr
-    assert "People      2.25" in done.stdout
+    assert "People      2.2" in done.stdout
     assert "Rated by judge:one, and not by a head of heard's own." in done.stdout
 
 
