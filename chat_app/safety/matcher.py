@@ -13,6 +13,7 @@ from itertools import accumulate
 
 from heard.chat_app.safety.normalise import BOUNDARY, SOFT_BOUNDARY
 from heard.chat_app.safety.patterns import Element, PatternReader, Words
+from heard.chat_app.safety.seen_sets import SeenSets
 
 _NOWHERE = -sys.maxsize
 _EXTRA_TOKENS = 8
@@ -82,7 +83,7 @@ class Matcher:
                 self._first_edges.setdefault(symbol, []).extend(targets)
         self._sentence_start = frozenset(t for e in self._first_edges.get("^", ()) for t in self._epsilon_closures[e])
         self._alphabet = frozenset(symbol for state in self._states for symbol in state.edges) - {"^", "$"}
-        self._reset_cache()
+        self._seen = SeenSets()
 
     def find(self, tokens: Sequence[str]) -> list[Span]:
         """Return a span for every end of a pattern, with the nearest start that fits, ordered by end.
@@ -108,12 +109,6 @@ class Matcher:
             found.extend(self._spans_between(tokens, first, last))
         return found
 
-    def _reset_cache(self) -> None:
-        self._state_sets: list[frozenset[int]] = [frozenset()]
-        self._set_numbers: dict[tuple[frozenset[int], bool], int] = {(frozenset(), False): 0}
-        self._transitions: list[dict[str, int]] = [{}]
-        self._accepting: list[bool] = [False]
-
     def _symbols_of(self, token: str) -> Words:
         """Return the edges that a token may take: itself, the prefixes it begins with, and "#" for a number."""
         begins = (f"{token[:n]}*" for n in range(3, len(token) + 1) if token[:n] in self.reader.prefixes)
@@ -121,12 +116,13 @@ class Matcher:
 
     def _end_positions(self, tokens: Sequence[str]) -> list[int]:
         """Return the positions of the tokens at which a pattern ends."""
-        if len(self._state_sets) > _MOST_CACHED_SETS:
-            self._reset_cache()
+        seen = self._seen  # the same from the first token to the last, whatever other threads do
+        if len(seen.sets) > _MOST_CACHED_SETS:
+            seen = self._seen = SeenSets()
         ends: list[int] = []
-        moves, final, alphabet = self._transitions, self._accepting, self._alphabet
+        moves, final, alphabet = seen.moves, seen.accepting, self._alphabet
         classes: dict[str, str] = {}
-        current = self._transition(0, BOUNDARY)
+        current = self._transition(seen, 0, BOUNDARY)
         for position, token in enumerate(tokens):
             if token not in alphabet:
                 known = classes.get(token)
@@ -137,27 +133,23 @@ class Matcher:
                 token = known
             following = moves[current].get(token)
             if following is None:
-                following = self._transition(current, token)
+                following = self._transition(seen, current, token)
             current = following
             if final[current]:
                 ends.append(position)
         return ends
 
-    def _transition(self, current: int, token: str) -> int:
-        states = self._states
+    def _transition(self, seen: SeenSets, current: int, token: str) -> int:
+        """Return the number of the set of states after a token, and remember it."""
+        states, alive = self._states, seen.sets[current]
         if token in self._stops:
-            new = set(self._surviving_states(token, self._state_sets[current]))
+            new = set(self._surviving_states(token, alive))
             new.update(self._sentence_start)
-            reached = {
-                t
-                for s in self._state_sets[current]
-                for e in states[s].edges.get("$", ())
-                for t in self._epsilon_closures[e]
-            }
+            reached = {t for s in alive for e in states[s].edges.get("$", ()) for t in self._epsilon_closures[e]}
         else:
             symbols = self._symbols_of(token)
             targets = {target for symbol in symbols for target in self._first_edges.get(symbol, ())}
-            for index in self._state_sets[current]:
+            for index in alive:
                 state = states[index]
                 if state.edges:
                     for symbol in symbols:
@@ -165,14 +157,8 @@ class Matcher:
                 if state.skip >= 0 and token not in self._unskipped:
                     targets.add(state.skip)
             new = reached = {index for target in targets for index in self._epsilon_closures[target]}
-        key = (frozenset(new), not self._labels.keys().isdisjoint(reached))
-        number = self._set_numbers.get(key)
-        if number is None:
-            number = self._set_numbers[key] = len(self._state_sets)
-            self._state_sets.append(key[0])
-            self._transitions.append({})
-            self._accepting.append(key[1])
-        self._transitions[current][token] = number
+        number = seen.number_of(frozenset(new), accepting=not self._labels.keys().isdisjoint(reached))
+        seen.moves[current][token] = number
         return number
 
     def _surviving_states(self, stop: str, alive: Iterable[int]) -> Iterable[int]:
