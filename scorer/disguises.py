@@ -10,6 +10,7 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
+from threading import Lock
 
 from anyascii import anyascii
 
@@ -125,7 +126,8 @@ def readings(choices: Sequence[Sequence[str]], most: int = MOST_READINGS) -> Ite
 def speller(counts: Mapping[str, int]) -> Callable[[str], list[tuple[str, int]]]:
     """A search for words that are one slip away: with a letter more, less or other, or two neighbours swapped.
 
-    It gives words of `counts`, each with its count, the most frequent first; never the word that is looked for.
+    It gives words of `counts`, each with its count, the most frequent first; never the word that is looked for. Threads
+    may share it.
     """
     from symspellpy import SymSpell, Verbosity  # type: ignore[import-untyped]  # here: 30 ms that few texts need
 
@@ -134,8 +136,12 @@ def speller(counts: Mapping[str, int]) -> Callable[[str], list[tuple[str, int]]]
     for word, count in counts.items():
         symspell.create_dictionary_entry(word, count)
 
+    # SymSpell measures every distance in one pair of lists: of two threads at once each would find the other's.
+    looking = Lock()
+
     def search(word: str) -> list[tuple[str, int]]:
-        return [(found.term, found.count) for found in symspell.lookup(word, Verbosity.ALL) if found.distance]
+        with looking:
+            return [(found.term, found.count) for found in symspell.lookup(word, Verbosity.ALL) if found.distance]
 
     return search
 

@@ -2,6 +2,7 @@
 
 import os
 import signal
+import sys
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
@@ -103,3 +104,12 @@ async def hasty() -> AsyncIterator[Models]:
     """With limits that a test can wait for."""
     async with Models({}, engine=None, first_token_seconds=0.6, stall_seconds=0.6, backoff_seconds=0.01) as ready:
         yield ready
+
+
+@pytest.fixture
+def eager_switches() -> Iterator[None]:
+    """Threads that take turns after nearly every step."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    yield
+    sys.setswitchinterval(before)

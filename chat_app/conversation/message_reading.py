@@ -39,7 +39,7 @@ async def read_message(request: TurnRequest, services: Services) -> MessageReadi
 
     Raises StoreError if the conversation cannot be read, unless the message is to be handed off without it.
     """
-    remembering = asyncio.ensure_future(services.store.safety_history(request.conversation_id, request.participant_id))
+    remembering = asyncio.ensure_future(_remembered(request, services))
     try:
         verdict = await asyncio.to_thread(first_reading, request.text)
         if not verdict.crisis:
@@ -48,14 +48,20 @@ async def read_message(request: TurnRequest, services: Services) -> MessageReadi
                 verdict = await asyncio.to_thread(assess, request.text)
         if verdict.crisis:
             return MessageReading(verdict, Standing(SafetyHistory()))
-        history = await asyncio.shield(remembering)
-        if (ended := await _ended(request, services, history)) is not None:
-            return MessageReading(ended, Standing(history))
-        standing = Standing(history, unsaved=request.whose in services.unsaved_hand_offs)
+        standing = await asyncio.shield(remembering)
+        if (ended := await _ended(request, services, standing.history)) is not None:
+            return MessageReading(ended, standing)
         return MessageReading(await asyncio.to_thread(_judge, request.text, standing, services.rising), standing)
     finally:
         # A read that nobody waits for any more ends by itself; its fault is of no interest.
         remembering.add_done_callback(lambda done: done.cancelled() or done.exception())
+
+
+async def _remembered(request: TurnRequest, services: Services) -> Standing:
+    """Where the conversation stands, with a hand-off that was shown and is not stored yet. Raises StoreError."""
+    # Asked before the conversation is read: a hand-off that comes to the database meanwhile would be in neither.
+    unsaved = request.whose in services.unsaved_hand_offs
+    return Standing(await services.store.safety_history(request.conversation_id, request.participant_id), unsaved)
 
 
 async def _ended(request: TurnRequest, services: Services, history: SafetyHistory) -> SafetyVerdict | None:

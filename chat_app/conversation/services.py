@@ -9,6 +9,7 @@ from heard.chat_app.conversation.examples import ExamplePicker
 from heard.chat_app.conversation.reliance import Reliance
 from heard.chat_app.conversation.said_after import SupportReaders
 from heard.chat_app.conversation.summary_tasks import SummaryTasks
+from heard.chat_app.conversation.unsaved_hand_offs import UnsavedHandOffs
 from heard.chat_app.models.client import Models
 from heard.chat_app.models.local_chat import Engine
 from heard.chat_app.safety.reply_guard import ReplyGuard
@@ -44,8 +45,7 @@ class Services:
     """Reads what people say after a hand-off."""
     rising: RisingReader = field(default_factory=rising_reader)
     """Reads what several messages say together."""
-    unsaved_hand_offs: set[tuple[str, str]] = field(default_factory=set)
-    """(participant, conversation) pairs whose last hand-off was shown and is not in the database yet."""
+    unsaved_hand_offs: UnsavedHandOffs = field(default_factory=UnsavedHandOffs)
     reliance: Reliance | None = None
     """Gives notes towards people; None in a process without a page."""
     rater: Rater | None = None

@@ -84,7 +84,7 @@ async def run_turn(
         return
     verdict = reading.verdict
     if verdict.crisis:
-        services.unsaved_hand_offs.add(request.whose)
+        services.unsaved_hand_offs.add(request.whose, request.message_id)
         try:
             # The numbers come first: a locked database must not keep them from the person.
             yield CrisisShown(handoff(request.country, verdict.language, verdict.danger))
@@ -92,9 +92,10 @@ async def run_turn(
             await _store_hand_off(request, services, verdict)
         return
     care = await safety_turn(request, services, verdict, reading.standing)
-    if care and care.safety is Safety.SAFE:
-        services.unsaved_hand_offs.discard(request.whose)
-    admitted = await _admit(request, services, refusal, care.safety if care else None)
+    async with services.unsaved_hand_offs.in_turn(request.whose):
+        if care and care.safety is Safety.SAFE:
+            services.unsaved_hand_offs.over(request.whose)
+        admitted = await _admit(request, services, refusal, care.safety if care else None)
     if isinstance(admitted, Refused):
         yield admitted
         return
@@ -116,20 +117,29 @@ async def run_turn(
 
 async def _store_hand_off(request: TurnRequest, services: Services, verdict: SafetyVerdict) -> None:
     """Store a crisis. While it could not be, the next messages are answered as after a hand-off all the same."""
-    if isinstance(await _store_message(request, services, Outcome.CRISIS, verdict=verdict), str):
+    if not await _hand_off_stored(request, services, verdict):
         in_background(_store_later(request, services, verdict))
-    else:
-        services.unsaved_hand_offs.discard(request.whose)
 
 
 async def _store_later(request: TurnRequest, services: Services, verdict: SafetyVerdict) -> None:
     for pause in LATER_SECONDS:
         await asyncio.sleep(pause)
-        if services.store.is_erased(request.conversation_id) or request.whose not in services.unsaved_hand_offs:
-            return  # erased, or the person has said that they are safe: stored now it would come after that
-        if not isinstance(await _store_message(request, services, Outcome.CRISIS, verdict=verdict), str):
-            services.unsaved_hand_offs.discard(request.whose)
+        if await _hand_off_stored(request, services, verdict):
             return
+
+
+async def _hand_off_stored(request: TurnRequest, services: Services, verdict: SafetyVerdict) -> bool:
+    """Try once; True also where it is not to be stored any more: erased, or the person has said that they are safe."""
+    unsaved = services.unsaved_hand_offs
+    async with unsaved.in_turn(request.whose):
+        if services.store.is_erased(request.conversation_id):
+            unsaved.over(request.whose)
+        if not unsaved.holds(request.whose, request.message_id):
+            return True
+        if isinstance(await _store_message(request, services, Outcome.CRISIS, verdict=verdict), str):
+            return False
+        unsaved.stored(request.whose, request.message_id)
+        return True
 
 
 async def _supported_reply(

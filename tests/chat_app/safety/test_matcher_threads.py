@@ -1,8 +1,6 @@
 """Many threads share the patterns of the crisis check: what one of them reads never moves what another finds."""
 
 import json
-import sys
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -15,15 +13,6 @@ from heard.prompts.safety_files import load_lexicons
 CASES = Path(__file__).parents[2] / "danger_cases" / "heldout.jsonl"
 TEXTS = [json.loads(line)["text"] for line in CASES.read_text(encoding="utf-8").splitlines()[::3]]
 ROUNDS = 2
-
-
-@pytest.fixture
-def eager_switches() -> Iterator[None]:
-    """Threads that take turns after nearly every step."""
-    before = sys.getswitchinterval()
-    sys.setswitchinterval(1e-6)
-    yield
-    sys.setswitchinterval(before)
 
 
 @pytest.mark.parametrize("most", [10, 20_000], ids=["a memory that is always full", "a memory that grows"])
