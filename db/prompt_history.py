@@ -1,12 +1,12 @@
 """The history of a conversation for later prompts: the first turn, the newest ones, and a running summary.
 
-Only answered turns with a complete reply are read: never a crisis, a refused, a broken or a stopped one, nor one of the
-fixed turns about a person's safety.
+A message whose reply was stopped or broke off is told too, with what had arrived of it, which may be nothing. A crisis,
+a refused message, and the fixed turns about a person's safety are never read.
 """
 
 from typing import Any
 
-from sqlalchemy import Select, select
+from sqlalchemy import Select, and_, func, or_, select
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from heard.db.errors import StoreGone
@@ -27,24 +27,38 @@ UNSUMMARISED_TURNS = 1000
 """Most turns that are read at once to be summarised."""
 
 
-def _answered(conversation_id: str) -> Select[str, str, str]:
+UNFINISHED = (Outcome.STOPPED, Outcome.BROKEN, Outcome.INTERRUPTED)
+"""How a message ended whose reply a person saw no more than a part of."""
+
+
+def _told(conversation_id: str) -> Select[str, str, str]:
+    kept = and_(
+        DraftRow.reply_id == ReplyRow.id,
+        DraftRow.kept,
+        # Nothing that the guard has caught.
+        DraftRow.status.in_((DraftStatus.COMPLETE.value, DraftStatus.STOPPED.value, DraftStatus.BROKEN.value)),
+    )
     return (
-        select(MessageRow.id, MessageRow.text, DraftRow.text)
-        .join(ReplyRow, ReplyRow.message_id == MessageRow.id)
-        .join(DraftRow, DraftRow.reply_id == ReplyRow.id)
+        select(MessageRow.id, MessageRow.text, func.coalesce(DraftRow.text, ""))
+        .outerjoin(ReplyRow, ReplyRow.message_id == MessageRow.id)
+        .outerjoin(DraftRow, kept)
         .where(
             MessageRow.conversation_id == conversation_id,
-            MessageRow.outcome == Outcome.ANSWERED.value,
             MessageRow.safety.is_(None),
-            DraftRow.kept,
-            DraftRow.status == DraftStatus.COMPLETE.value,
+            or_(
+                and_(
+                    MessageRow.outcome == Outcome.ANSWERED.value,
+                    DraftRow.status == DraftStatus.COMPLETE.value,
+                ),
+                MessageRow.outcome.in_([outcome.value for outcome in UNFINISHED]),
+            ),
         )
     )
 
 
 async def newest_turns(session: AsyncSession, conversation_id: str, limit: int, after: int = 0) -> list[PastTurn]:
     """Return the last `limit` turns whose position is greater than `after`, oldest first."""
-    query = _answered(conversation_id).where(MessageRow.position > after)
+    query = _told(conversation_id).where(MessageRow.position > after)
     rows = await session.execute(query.order_by(MessageRow.position.desc()).limit(limit))
     return [PastTurn(message, reply) for _, message, reply in reversed(rows.all())]
 
@@ -54,7 +68,7 @@ async def read_prompt_history(session: AsyncSession, conversation_id: str, *, su
     text, covered = (await _summary(session, conversation_id)) if summarised else (None, 0)
     turns = await newest_turns(session, conversation_id, HISTORY_TURNS, covered)
     if covered or len(turns) == HISTORY_TURNS:
-        first = (await session.execute(_answered(conversation_id).order_by(MessageRow.position).limit(1))).first()
+        first = (await session.execute(_told(conversation_id).order_by(MessageRow.position).limit(1))).first()
         if first is not None and (covered or turns[0] != PastTurn(first[1], first[2])):
             turns.insert(0, PastTurn(first[1], first[2]))
     return PromptHistory(turns, text)
@@ -63,7 +77,7 @@ async def read_prompt_history(session: AsyncSession, conversation_id: str, *, su
 async def read_unsummarised_history(session: AsyncSession, conversation_id: str) -> UnsummarisedHistory:
     """Return the newest summary, if any, and the oldest UNSUMMARISED_TURNS turns that it does not cover."""
     text, covered = await _summary(session, conversation_id)
-    query = _answered(conversation_id).order_by(MessageRow.position)
+    query = _told(conversation_id).order_by(MessageRow.position)
     first = (await session.execute(query.limit(1))).first()
     rows = await session.execute(query.where(MessageRow.position > covered).limit(UNSUMMARISED_TURNS))
     turns = [StoredTurn(*row) for row in rows.all()]

@@ -208,10 +208,11 @@ class ReplyRecord:
 
 @dataclass(frozen=True, slots=True)
 class PastTurn:
-    """One turn that a later prompt may quote: an answered message and the text of its kept draft."""
+    """One turn that a later prompt may quote: a message and the text of its kept draft."""
 
     message: str
     reply: str
+    """What had arrived of it where it was stopped or broke off; may be ""."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,14 +5,13 @@ misses least (Liu et al. 2024, "Lost in the middle"). Examples stand before the 
 the turns leave. Pure: a counter of tokens comes from the caller.
 """
 
-import itertools
 import re
 from collections.abc import Callable, Iterable, Sequence
 
 from heard.prompts.records import Prompt, PromptMessage
 
 Exchange = tuple[str, str]
-"""An earlier (message, reply)."""
+"""An earlier (message, reply); the reply is "" where nothing of it arrived."""
 TokenCounter = Callable[[str], int]
 """Tokens of a text."""
 
@@ -27,6 +26,7 @@ LETTERS_PER_TOKEN = 3
 twice too many for English."""
 SUMMARY_HEAD = "What the person has told you earlier in this conversation, in short:"
 
+_PARAGRAPH = "\n\n"
 _WORDS = re.compile(r" ?[A-Za-z]+")
 
 
@@ -120,15 +120,31 @@ def with_history(
         left -= sum(exchange_tokens(pair, count) for pair in kept)
         shown = kept_examples(examples, left, count) if len(kept) == len(history) else []
     before = [pair for example in shown for pair in example]
+    return [*opening, *_in_turns([*before, *kept], last)], len(before)
+
+
+def _in_turns(pairs: Iterable[Exchange], last: PromptMessage) -> list[PromptMessage]:
+    """User and assistant by turns, as chat templates want them: a message without a reply goes before the next one."""
     said: list[PromptMessage] = []
-    for message, reply in (*before, *kept):
-        said += [PromptMessage("user", message), PromptMessage("assistant", reply)]
-    return [*opening, *said, last], len(before)
+    unanswered: list[str] = []
+    for message, reply in pairs:
+        unanswered.append(message)
+        if reply:
+            said += [PromptMessage("user", _PARAGRAPH.join(unanswered)), PromptMessage("assistant", reply)]
+            unanswered = []
+    return [*said, PromptMessage(last.role, _PARAGRAPH.join([*unanswered, last.content]))]
 
 
 def exchanges_included(prompt: Prompt, history: Sequence[Exchange]) -> list[bool]:
     """Of each earlier turn, whether the prompt holds it. An example with the same words is none."""
     after = sum(message.role == "system" for message in prompt.messages) + 2 * prompt.examples
     contents = [message.content for message in prompt.messages[after:]]
-    held = set(itertools.pairwise(contents))
-    return [pair in held for pair in history]
+    said = [f"{_PARAGRAPH}{content}" for content in contents[::2]]
+
+    def holds(message: str, reply: str) -> bool:
+        own = f"{_PARAGRAPH}{message}"
+        if not reply:
+            return any(f"{own}{_PARAGRAPH}" in one for one in said)
+        return any(one.endswith(own) for one, answer in zip(said, contents[1::2], strict=False) if answer == reply)
+
+    return [holds(*pair) for pair in history]

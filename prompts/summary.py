@@ -38,7 +38,7 @@ def build_summary_prompt(
 
     def messages(part: Sequence[Exchange]) -> list[PromptMessage]:
         parts = [f"Summary so far:\n{summary}"] if summary else []
-        parts += [f"Person: {message}\nListener: {reply}" for message, reply in part]
+        parts += [f"Person: {message}" + (f"\nListener: {reply}" if reply else "") for message, reply in part]
         return [PromptMessage("system", instructions.instructions), PromptMessage("user", "\n\n".join(parts))]
 
     def fits(part: Sequence[Exchange]) -> bool:

@@ -8,8 +8,8 @@ from sqlalchemy import event
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from heard.db.errors import StoreError, StoreGone
-from heard.db.prompt_history import HISTORY_TURNS
-from heard.db.records import ConversationRecord, MessageRecord, Outcome, PastTurn, PromptHistory
+from heard.db.prompt_history import HISTORY_TURNS, UNFINISHED
+from heard.db.records import ConversationRecord, DraftStatus, MessageRecord, Outcome, PastTurn, PromptHistory
 from heard.db.store import Store
 from tests.db.conftest import Make
 
@@ -41,6 +41,36 @@ async def test_a_summary_takes_the_place_of_what_it_covers(store: Store, make: M
     assert [turn.message_id for turn in untold.turns] == [said[4].id, said[5].id]
     opened = await store.open_turn(conversation, make.message(conversation, "and now"))
     assert opened == PromptHistory(items(0, 4, 5), "up to the fourth")
+
+
+@pytest.mark.parametrize("outcome", UNFINISHED)
+@pytest.mark.parametrize(
+    ("status", "told"),
+    [
+        (DraftStatus.STOPPED, "That so"),
+        (DraftStatus.BROKEN, "That so"),
+        (DraftStatus.COMPLETE, "That so"),
+        (DraftStatus.CAUGHT, ""),
+        (DraftStatus.EMPTY, ""),
+        (None, ""),
+    ],
+)
+async def test_what_was_broken_off_is_told_with_what_had_arrived(
+    store: Store, make: Make, person: str, outcome: Outcome, status: DraftStatus | None, told: str
+) -> None:
+    conversation = make.conversation(person)
+    await make.turn(store, conversation, "m0", "r0")
+    await store.open_turn(conversation, message := make.message(conversation, "and then"))
+    reply = make.reply(message, make.draft("That so", status=status, score=None)) if status else None
+    await store.close_turn(message.id, outcome, reply)
+    assert (await store.prompt_history(conversation.id)).turns == [*items(0), PastTurn("and then", told)]
+    assert (await store.unsummarised_history(conversation.id)).turns[-1].reply == told
+
+
+async def test_what_is_still_being_answered_is_no_history(store: Store, make: Make, person: str) -> None:
+    conversation = make.conversation(person)
+    await store.open_turn(conversation, make.message(conversation, "first"))
+    assert (await store.open_turn(conversation, make.message(conversation, "second"))).turns == []
 
 
 async def test_the_summary_of_another_conversation_stays_there(store: Store, make: Make, person: str) -> None:

@@ -52,6 +52,29 @@ def test_what_fits_is_kept_whole_and_nothing_is_counted(library: PromptLibrary) 
     assert exchanges_included(prompt, TURNS) == [True] * 4 + [False] * 16
 
 
+CUT = [("I lost my job.", ""), ("Are you there?", "Yes, and"), ("Hello?", ""), ("Hello again?", "")]
+
+
+def test_a_message_without_a_reply_goes_before_the_next(library: PromptLibrary) -> None:
+    prompt = build_prompt(library.personas["quiet"], library.strategies["plain"], CUT, "now")
+    assert [(message.role, message.content) for message in prompt.messages if message.role != "system"] == [
+        ("user", "I lost my job.\n\nAre you there?"),
+        ("assistant", "Yes, and"),
+        ("user", "Hello?\n\nHello again?\n\nnow"),
+    ]
+    assert exchanges_included(prompt, [*CUT, ("Hello?", "Yes, and"), ("now", "")]) == [True] * 4 + [False] * 2
+
+
+@given(some.lists(some.tuples(some.text("ab ", min_size=1), some.sampled_from(["", "said"])), max_size=8))
+def test_user_and_assistant_take_turns_whatever_broke_off(history: list[tuple[str, str]]) -> None:
+    library = PromptLibrary.load()
+    prompt = build_prompt(library.personas["quiet"], library.strategies["plain"], history, "now")
+    roles = [message.role for message in prompt.messages if message.role != "system"]
+    assert roles == [("user", "assistant")[place % 2] for place in range(len(roles))]
+    assert roles[-1] == "user"
+    assert all(exchanges_included(prompt, history))
+
+
 def test_a_first_turn_that_takes_most_of_the_room_is_left_out_like_any_other() -> None:
     history = [("a " * 300, "b"), ("c", "d"), ("e", "f")]
     assert kept_history(history, 200, len) == history[1:]
@@ -122,6 +145,13 @@ def test_a_summary_is_made_from_the_old_one_and_as_many_turns_as_fit() -> None:
     assert prompt.max_tokens == told.max_tokens
     fresh, _ = build_summary_prompt(told, None, TURNS[:1], context_tokens=4000, count=estimate_tokens)
     assert "Summary so far" not in fresh.messages[1].content
+
+
+def test_a_summary_says_nothing_of_a_reply_that_did_not_come() -> None:
+    instructions = PromptLibrary.load().summary
+    prompt, held = build_summary_prompt(instructions, None, CUT[:2], context_tokens=2048, count=estimate_tokens)
+    assert held == 2
+    assert prompt.messages[-1].content == "Person: I lost my job.\n\nPerson: Are you there?\nListener: Yes, and"
 
 
 def test_one_turn_that_is_longer_than_the_window_is_shortened() -> None:
