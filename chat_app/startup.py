@@ -28,6 +28,7 @@ from heard.chat_app.page.prompt_watch import record_arm_prompts
 from heard.chat_app.safety import crisis_check, handoff
 from heard.chat_app.safety.assessment import Assessor, use_head
 from heard.chat_app.safety.crisis_numbers import hotlines
+from heard.chat_app.safety.reading_queue import reading_queue
 from heard.chat_app.safety.reply_guard import ReplyGuard
 from heard.chat_app.safety.rising import rising_reader
 from heard.chat_app.studies.live_study import configured_study
@@ -183,7 +184,7 @@ async def open_services(
     load_texts()
     support = SupportReaders(vectors, settings.cache_dir)
     rising = rising_reader(vectors, settings.cache_dir)
-    nudges = load_nudges()
+    reading, nudges = reading_queue(), load_nudges()
     reliance_words = RelianceWords(nudges, vectors, settings.cache_dir)
     services = Services(
         settings,
@@ -199,7 +200,8 @@ async def open_services(
         examples=ExamplePicker(vectors, settings.cache_dir),
         support=support,
         rising=rising,
-        reliance=Reliance(nudges, reliance_words, store, settings),
+        reliance=Reliance(nudges, reliance_words, store, settings, reading),
+        reading=reading,
     )
     loop, summary_tasks = asyncio.get_running_loop(), services.summary_tasks
 
@@ -220,6 +222,7 @@ async def open_services(
     finally:
         await services.summary_tasks.aclose()
         services.scoring.shutdown(wait=False, cancel_futures=True)
+        reading.close()
         await models.aclose()
         await asyncio.to_thread(engine.close)  # it waits for the model's current step
         await database.dispose()

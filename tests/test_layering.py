@@ -126,7 +126,7 @@ HOMES = {
     },
     "transformers": {"chat_app/models/hub_model.py", "chat_app/voice/train_adapter.py", "scorer/classifier.py"},
     "typer": {"chat_app/cli.py", "chat_app/commands/"},
-    "uvicorn": {"chat_app/commands/chat.py"},
+    "uvicorn": {"chat_app/commands/chat.py", "chat_app/web/half_open.py"},
     "xllamacpp": {"chat_app/models/engine_loading.py"},
     "yaml": {"prompts/"},
 }

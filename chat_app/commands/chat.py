@@ -3,6 +3,7 @@
 import gc
 import signal
 import socket
+import sys
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
 
 app = typer.Typer()
 
+SWITCH_SECONDS = 0.0005
+"""After which a thread that reads a text lets the pages' thread go on. Python's own 5 ms are waited at each of the
+several system calls of a page."""
 CLOSE_SECONDS = 3
 """How long open pages may take to close after Ctrl-C."""
 
@@ -156,7 +160,9 @@ async def serve(settings: "Settings", weights: "Weights", listener: socket.socke
     import uvicorn
 
     from heard.chat_app.startup import open_live_study, open_services
+    from heard.chat_app.web.half_open import ImpatientProtocol
     from heard.chat_app.web.server import create_app
+    from heard.chat_app.web.socket_guard import MOST_FRAMES_QUEUED, largest_frame
 
     class Announcing(uvicorn.Server):
         """Says where the page is, once it can be opened."""
@@ -171,12 +177,18 @@ async def serve(settings: "Settings", weights: "Weights", listener: socket.socke
     async with open_services(settings, weights) as services:
         if not weights.model.tiny:
             await load_first(services, weights)
+        sys.setswitchinterval(SWITCH_SECONDS)
         config = uvicorn.Config(
             create_app(settings, services, await open_live_study(services)),
             log_config=None,  # set_up_logs has done it
             access_log=False,  # it would hold addresses
             server_header=False,
             timeout_graceful_shutdown=CLOSE_SECONDS,
+            http=ImpatientProtocol,
+            ws_max_size=largest_frame(settings.message_limit),
+            ws_max_queue=MOST_FRAMES_QUEUED,
+            proxy_headers=bool(settings.trusted_proxies),
+            forwarded_allow_ips=list(settings.trusted_proxies),
         )
         server = Announcing(config)
         for number in (signal.SIGINT, signal.SIGTERM):

@@ -7,6 +7,7 @@ setting that is silently ignored is how a study runs under the wrong condition.
 import os
 import re
 import tomllib
+from ipaddress import ip_network
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -125,6 +126,14 @@ class Settings(BaseSettings):
     """How long a whole reply may take, from its first call to its last token; what has arrived by then is kept."""
     save_seconds: float = Field(default=5.0, gt=0)
     """How long a write waits for a database that another process has locked."""
+    visitor_per_minute: int = Field(default=120, ge=0, le=100_000)
+    """How often one visitor (one cookie) may send something in a minute: forms, votes, texts and what a chat's page
+    sends; 0 sets no limit."""
+    address_per_minute: int = Field(default=1200, ge=0, le=1_000_000)
+    """The same for one address, which many people may share; 0 sets no limit. This machine's own address has none."""
+    trusted_proxies: Annotated[tuple[str, ...], NoDecode] = ()
+    """Addresses or networks of proxies whose X-Forwarded-For tells where a request comes from, such as ["127.0.0.1"].
+    Empty: that header is not believed."""
     secure_cookies: bool = False
     """Set the Secure flag on cookies. Turn on wherever the page is served by TLS."""
     researcher_token: str = Field(default="", repr=False)
@@ -138,11 +147,21 @@ class Settings(BaseSettings):
             raise ValueError("needs an async driver: sqlite+aiosqlite:///path or postgresql+asyncpg://...")
         return value
 
-    @field_validator("places", mode="before")
+    @field_validator("places", "trusted_proxies", mode="before")
     @classmethod
     def _split_places(cls, value: Any) -> Any:
         """Take "US-CA, EU" of a variable for a list, as the file has it."""
         return [part.strip() for part in value.split(",") if part.strip()] if isinstance(value, str) else value
+
+    @field_validator("trusted_proxies")
+    @classmethod
+    def _networks(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        for one in value:
+            try:
+                ip_network(one, strict=False)
+            except ValueError:
+                raise ValueError('needs addresses or networks, such as "127.0.0.1" or "10.0.0.0/8"') from None
+        return value
 
     @field_validator("researcher_token")
     @classmethod

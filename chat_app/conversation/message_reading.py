@@ -7,12 +7,14 @@ person's messages before it, with what was said after a hand-off or a check-in, 
 import asyncio
 import logging
 from dataclasses import dataclass
+from functools import partial
 
 from heard.chat_app.conversation.check_in import Answer, read_answer
 from heard.chat_app.conversation.events import TurnRequest
 from heard.chat_app.conversation.services import Services
 from heard.chat_app.conversation.standing import Standing
 from heard.chat_app.safety.assessment import assess, first_reading
+from heard.chat_app.safety.bounded_text import bounded_text
 from heard.chat_app.safety.handoff import ending_dangers
 from heard.chat_app.safety.rising import RisingReader
 from heard.chat_app.safety.verdict import Danger, Level, SafetyVerdict
@@ -37,21 +39,27 @@ class MessageReading:
 async def read_message(request: TurnRequest, services: Services) -> MessageReading:
     """Read a message that is not stored yet.
 
-    Raises StoreError if the conversation cannot be read, unless the message is to be handed off without it.
+    Of a message that is too long its beginning and its end are read (`bounded_text`).
+
+    Raises StoreError if the conversation cannot be read, unless the message is to be handed off without it. Raises
+    QueueFull where too much waits to be read.
     """
+    limit, whose = services.settings.message_limit, request.participant_id
+    text = bounded_text(request.text, limit)
     remembering = asyncio.ensure_future(_remembered(request, services))
     try:
-        verdict = await asyncio.to_thread(first_reading, request.text)
+        verdict = await services.reading.run(whose, partial(first_reading, text))
         if not verdict.crisis:
             await asyncio.wait([remembering], timeout=HISTORY_SECONDS)
             if not remembering.done() or remembering.exception() is not None:
-                verdict = await asyncio.to_thread(assess, request.text)
+                verdict = await services.reading.run(whose, partial(assess, text))
         if verdict.crisis:
             return MessageReading(verdict, Standing(SafetyHistory()))
         standing = await asyncio.shield(remembering)
         if (ended := await _ended(request, services, standing.history)) is not None:
             return MessageReading(ended, standing)
-        return MessageReading(await asyncio.to_thread(_judge, request.text, standing, services.rising), standing)
+        judge = partial(_judge, text, standing, services.rising, limit)
+        return MessageReading(await services.reading.run(whose, judge), standing)
     finally:
         # A read that nobody waits for any more ends by itself; its fault is of no interest.
         remembering.add_done_callback(lambda done: done.cancelled() or done.exception())
@@ -75,9 +83,9 @@ async def _ended(request: TurnRequest, services: Services, history: SafetyHistor
     return SafetyVerdict(Level.CRISIS, first.danger, first.language, Danger(first.danger), "conversation")
 
 
-def _judge(text: str, standing: Standing, rising: RisingReader) -> SafetyVerdict:
+def _judge(text: str, standing: Standing, rising: RisingReader, limit: int) -> SafetyVerdict:
     """Return how a message is met in its conversation. Blocking."""
-    before = standing.history.messages
+    before = tuple(bounded_text(earlier, limit) for earlier in standing.history.messages)
     # What was handed off is not read again with every next message: after it the lower threshold holds.
     earlier = () if standing.alert or standing.history.turns else before
     verdict = assess(text, earlier, alert=standing.alert)

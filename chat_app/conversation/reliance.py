@@ -4,14 +4,17 @@ It is asked for by words (`reliance_words.py`), by a talk without a break, or by
 is the day, in the person's row, which an erasure deletes; which text came last is known to this process alone.
 """
 
-import asyncio
 import logging
 from collections.abc import Callable
 from datetime import UTC, date, datetime, timedelta
+from functools import partial
 
+from heard.chat_app.common.fair_queue import FairQueue, QueueFull
 from heard.chat_app.common.settings import Settings
 from heard.chat_app.conversation.reliance_words import RelianceWords
 from heard.chat_app.safety.assessment import assess
+from heard.chat_app.safety.bounded_text import bounded_text
+from heard.chat_app.safety.reading_queue import reading_queue
 from heard.db import nudge_days as stored
 from heard.db.errors import StoreError
 from heard.db.store import Store
@@ -40,11 +43,14 @@ class Reliance:
         words: RelianceWords | None,
         store: Store,
         settings: Settings,
+        reading: FairQueue | None = None,
         *,
         now: Callable[[], datetime] = utc_now,
     ) -> None:
-        """Without `words` no message asks for a note by what it says."""
+        """Without `words` no message asks for a note by what it says. `reading`: where messages are read; default: a
+        queue of its own."""
         self._nudges, self._words, self._store, self._settings, self._now = nudges, words, store, settings, now
+        self._reading = reading or reading_queue()
         self._last: dict[str, tuple[NudgeKind, int]] = {}
 
     async def asked_for(self, participant_id: str, text: str) -> str | None:
@@ -55,8 +61,10 @@ class Reliance:
         if self._words is None:
             return None
         try:
-            kind = await asyncio.to_thread(self._kind, text)
+            kind = await self._reading.run(participant_id, partial(self._kind, text))
             return await self._take(participant_id, kind) if kind else None
+        except QueueFull:
+            return None
         except (StoreError, ScorerError) as error:
             log.error("a message could not be read for over-reliance: %s", type(error).__name__)
             return None
@@ -72,6 +80,7 @@ class Reliance:
 
     def _kind(self, text: str) -> NudgeKind | None:
         assert self._words is not None
+        text = bounded_text(text, self._settings.message_limit)
         kind = self._words.kind(text)
         return None if kind is None or assess(text).crisis else kind
 

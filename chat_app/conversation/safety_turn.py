@@ -5,7 +5,7 @@ after a hand-off -> a fixed turn by what the person says, until they say that th
 """
 
 import asyncio
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from heard.chat_app.conversation import check_in
 from heard.chat_app.conversation.check_in import Answer, check_ins, question_text, read_answer
@@ -16,6 +16,7 @@ from heard.chat_app.conversation.services import Services
 from heard.chat_app.conversation.standing import Standing
 from heard.chat_app.conversation.support_model import support_prompt
 from heard.chat_app.safety import crisis_check
+from heard.chat_app.safety.bounded_text import bounded_text
 from heard.chat_app.safety.first_numbers import first_numbers
 from heard.chat_app.safety.verdict import Level, SafetyVerdict
 from heard.db.records import Safety
@@ -48,7 +49,8 @@ async def safety_turn(
     """Return how a message that is no crisis is answered; None for one that is answered as any other."""
     if verdict.level is Level.NONE and not standing.in_support and not standing.answering:
         return None
-    return await asyncio.to_thread(_choose, request, services, verdict, standing)
+    read = replace(request, text=bounded_text(request.text, services.settings.message_limit))
+    return await asyncio.to_thread(_choose, read, services, verdict, standing)
 
 
 def _choose(
@@ -74,7 +76,8 @@ def _supported(
 ) -> SafetyTurnText | None:
     """Return the fixed turn after a hand-off; None once there have been enough of them and nothing urgent is said."""
     hand_off = standing.hand_off
-    language = crisis_check.check(hand_off.message).language if hand_off else None
+    limit = services.settings.message_limit
+    language = crisis_check.check(bounded_text(hand_off.message, limit)).language if hand_off else None
     reader = services.support.of(language)
     given = [text for turn in standing.history.turns if (text := reader.text_of(turn.reply)) is not None]
     last = standing.history.turns[-1:]

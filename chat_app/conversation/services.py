@@ -3,6 +3,7 @@
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
+from heard.chat_app.common.fair_queue import FairQueue
 from heard.chat_app.common.settings import Settings
 from heard.chat_app.conversation.bot_questions import BotQuestions
 from heard.chat_app.conversation.examples import ExamplePicker
@@ -12,6 +13,7 @@ from heard.chat_app.conversation.summary_tasks import SummaryTasks
 from heard.chat_app.conversation.unsaved_hand_offs import UnsavedHandOffs
 from heard.chat_app.models.client import Models
 from heard.chat_app.models.local_chat import Engine
+from heard.chat_app.safety.reading_queue import reading_queue
 from heard.chat_app.safety.reply_guard import ReplyGuard
 from heard.chat_app.safety.rising import RisingReader, rising_reader
 from heard.db.store import Store
@@ -52,4 +54,6 @@ class Services:
     """Rates drafts in the scorer's place; None in a chat, which is rated by heard's own head."""
     scoring: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(1, thread_name_prefix="scorer"))
     """The scorer's own thread, so that scoring never waits behind other work of the default pool."""
+    reading: FairQueue = field(default_factory=reading_queue)
+    """Where texts of visitors are read for danger."""
     summary_tasks: SummaryTasks = field(default_factory=SummaryTasks)

@@ -17,6 +17,7 @@ from datetime import UTC, datetime
 from functools import partial
 
 from heard.chat_app.common.background import in_background
+from heard.chat_app.common.fair_queue import QueueFull
 from heard.chat_app.common.text import clean_unicode, has_visible
 from heard.chat_app.conversation.answer_request import AnswerRequest, History
 from heard.chat_app.conversation.bot_answers import Naming, bot_answer
@@ -42,6 +43,7 @@ from heard.chat_app.conversation.standing import Standing
 from heard.chat_app.conversation.summaries import AnswerSource, may_need_summary, summarise
 from heard.chat_app.conversation.support_model import supported_by_model
 from heard.chat_app.models.records import ModelFailure
+from heard.chat_app.safety.bounded_text import bounded_text
 from heard.chat_app.safety.handoff import handoff
 from heard.chat_app.safety.verdict import SafetyVerdict
 from heard.db.records import ConversationRecord, DraftStatus, MessageRecord, Outcome, PromptHistory, ReplyRecord, Safety
@@ -54,6 +56,10 @@ AnswerHandler = Callable[[TurnRequest, Services, PromptHistory], AsyncGenerator[
 LATER_SECONDS = (1, 5, 30, 120)
 """Pauses before a crisis that could not be stored is tried again."""
 NOT_SENT = "Your message was not sent to the model."
+TOO_BUSY = (
+    "Too many messages came at once, so yours was neither read nor answered. Please send it again in a few seconds. If "
+    'you are in danger, do not wait: "Crisis help" at the top of this page has numbers to call.'
+)
 
 log = logging.getLogger(__name__)
 
@@ -75,9 +81,13 @@ async def run_turn(
 
     Raises nothing that a person could cause: failures of models and database are events with a plain sentence.
     """
-    request = replace(request, text=clean_unicode(request.text))
     try:
+        request = replace(request, text=await _cleaned(request, services))
         reading = await read_message(request, services)
+    except QueueFull:
+        stored = await _store_message(request, services, Outcome.REFUSED)
+        yield Refused(f"{TOO_BUSY} {stored}" if isinstance(stored, str) else TOO_BUSY)
+        return
     except StoreError as error:
         log.error("a conversation could not be read: %s", type(error).__name__)
         yield Refused(f"{error} {NOT_SENT}")
@@ -113,6 +123,13 @@ async def run_turn(
     async with aclosing(events):
         async for event in events:
             yield event
+
+
+async def _cleaned(request: TurnRequest, services: Services) -> str:
+    """Return the text as it can be stored. One that is too long is not gone through in the event loop."""
+    if len(request.text) <= services.settings.message_limit:
+        return clean_unicode(request.text)
+    return await services.reading.run(request.participant_id, partial(clean_unicode, request.text))
 
 
 async def _store_hand_off(request: TurnRequest, services: Services, verdict: SafetyVerdict) -> None:
@@ -182,7 +199,8 @@ async def _admit(
     request: TurnRequest, services: Services, refusal: str | None, safety: Safety | None
 ) -> PromptHistory | Refused:
     """Store the message. Returns the history before it, or the event that says why it is not answered."""
-    visible, length, limit = has_visible(request.text), len(request.text), services.settings.message_limit
+    length, limit = len(request.text), services.settings.message_limit
+    visible = has_visible(bounded_text(request.text, limit))
     if not visible and refusal is None:
         refusal = "Your message has no visible text in it. Write a few words and send it again."
     elif length > limit and refusal is None:

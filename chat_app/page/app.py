@@ -91,7 +91,8 @@ def guarded(callback: Callable[P, Awaitable[None]]) -> Callable[P, Coroutine[Any
 @cl.data_layer
 def data_layer() -> HeardDataLayer:
     """Return Chainlit's data layer on our database."""
-    return HeardDataLayer(current().services.store)
+    services = current().services
+    return HeardDataLayer(services.store, services.reading, services.settings.message_limit)
 
 
 @cl.header_auth_callback
@@ -191,6 +192,7 @@ async def on_chat_resume(thread: ThreadDict) -> None:
     try:
         replies = await page.services.store.replies(thread["id"])
         messages = await page.services.store.messages(thread["id"])
+        messages = await asyncio.to_thread(reopen.with_dangers, messages, page.services.settings.message_limit)
         ballots = await ballot_entries(page.services, participant_of(session), thread["id"], messages, replies)
     except StoreError as fault:
         replies, messages, ballots = {}, [], {}
@@ -335,6 +337,13 @@ async def on_edit(sid: str, _: Any) -> None:
     await cast(Any, sio).emit("toast", {"message": wording.NO_EDIT, "type": "error"}, to=sid)
 
 
+async def on_too_large(sid: str) -> None:
+    """Say that a message never reached this server, and unlock the input."""
+    sentence = wording.TOO_LARGE.format(limit=current().services.settings.message_limit)
+    await cast(Any, sio).emit("toast", {"message": sentence, "type": "error"}, to=sid)
+    await cast(Any, sio).emit("task_end", {}, to=sid)
+
+
 replace_callbacks(
     on_message=on_message,
     on_chat_start=on_chat_start,
@@ -342,7 +351,7 @@ replace_callbacks(
     on_settings_update=on_settings,
     on_window_message=on_window_message,
 )
-replace_socket_handlers(on_stop, on_edit)
+replace_socket_handlers(on_stop, on_edit, on_too_large)
 
 
 async def follow(turn: RunningTurn, session: WebsocketSession, *, saves_history: bool, reopened: bool = False) -> None:

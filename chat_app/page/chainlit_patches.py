@@ -10,6 +10,9 @@ from collections.abc import Awaitable, Callable
 from types import ModuleType
 from typing import Any, cast
 
+TOO_LARGE_EVENT = "heard_too_large"
+"""The event that stands in the place of a frame that was too large (`web/socket_guard.py`)."""
+
 
 def leave_out_telemetry() -> None:
     """Stub the telemetry kit that Chainlit's optional Literal AI client would load. Call before importing chainlit.
@@ -72,9 +75,11 @@ def replace_callbacks(**callbacks: Callable[..., Awaitable[None]]) -> None:
 
 
 def replace_socket_handlers(
-    stop: Callable[[str], Awaitable[None]], edit_message: Callable[[str, Any], Awaitable[None]]
+    stop: Callable[[str], Awaitable[None]],
+    edit_message: Callable[[str, Any], Awaitable[None]],
+    too_large: Callable[[str], Awaitable[None]],
 ) -> None:
-    """Replace Chainlit's handlers of the Stop button and of edited messages.
+    """Replace Chainlit's handlers of the Stop button and of edited messages, and add the one of TOO_LARGE_EVENT.
 
     Without it: Chainlit's Stop adds a message of its own and cancels the page's task instead of the turn, so that what
     had arrived is lost; its editing takes later messages out of the history while our tables keep them.
@@ -84,6 +89,7 @@ def replace_socket_handlers(
     sockets = cast(Any, sio)
     sockets.on("stop", stop)
     sockets.on("edit_message", edit_message)
+    sockets.on(TOO_LARGE_EVENT, too_large)
 
 
 async def dismiss_sessions(participant_id: str) -> None:

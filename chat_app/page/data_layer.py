@@ -22,6 +22,7 @@ import json
 import logging
 import uuid
 from collections.abc import Callable
+from functools import partial
 from typing import Any, TypeVar, cast
 from weakref import WeakValueDictionary
 
@@ -34,6 +35,7 @@ from chainlit.types import Feedback, ThreadDict
 from chainlit.user import PersistedUser, User
 from chainlit.utils import utc_now
 
+from heard.chat_app.common.fair_queue import FairQueue, QueueFull
 from heard.chat_app.common.ids import is_uuid
 from heard.chat_app.page.history_rows import (
     NEUTRAL_TITLE,
@@ -44,6 +46,8 @@ from heard.chat_app.page.history_rows import (
     title_of,
     upsert,
 )
+from heard.chat_app.safety.bounded_text import bounded_text
+from heard.chat_app.safety.reading_queue import reading_queue
 from heard.db.chainlit_tables import STEP_COLUMNS
 from heard.db.errors import StoreDenied, StoreError
 from heard.db.store import Store
@@ -70,8 +74,13 @@ def _queued(method: Method) -> Method:
 class HeardDataLayer(SQLAlchemyDataLayer):
     """See the module's docstring. Shares the store's engine and does not close it."""
 
-    def __init__(self, store: Store) -> None:
-        """Does not call the constructor of Chainlit's class, which would open a second engine with other settings."""
+    def __init__(self, store: Store, reading: FairQueue | None = None, limit: int = 8000) -> None:
+        """Does not call the constructor of Chainlit's class, which would open a second engine with other settings.
+
+        `reading`: where first messages are read for danger before they become titles; default: a queue of its own.
+        `limit`: characters that are read of them.
+        """
+        self._reading, self._limit = reading or reading_queue(), limit
         self.store = store
         self.engine = store.engine
         self.storage_provider = None
@@ -79,6 +88,12 @@ class HeardDataLayer(SQLAlchemyDataLayer):
         self.show_logger = False
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._failures: dict[str, str] = {}
+
+    async def _title(self, user_id: str, text: str) -> str:
+        try:
+            return await self._reading.run(user_id, partial(title_of, text))
+        except QueueFull:
+            return NEUTRAL_TITLE
 
     async def execute_sql(self, query: str, parameters: dict[str, Any]) -> list[dict[str, Any]] | int:
         """Run a statement; lists and objects among the parameters become JSON. Raises StoreError."""
@@ -151,7 +166,7 @@ class HeardDataLayer(SQLAlchemyDataLayer):
             if not await self._may_write(thread_id):
                 return
             if name is not None and user_id is not None:
-                title = await asyncio.to_thread(title_of, name)
+                title = await self._title(user_id, bounded_text(name, self._limit))
                 await self.execute_sql(
                     "UPDATE threads SET name = :name WHERE id = :id AND name IS NULL",
                     {"name": title, "id": thread_id},

@@ -6,6 +6,7 @@ older wording, and its cards could be changed by the browser. Replies and cards 
 
 import uuid
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -23,11 +24,13 @@ from heard.chat_app.page.wording import (
     stored_text,
 )
 from heard.chat_app.safety import crisis_check
+from heard.chat_app.safety.bounded_text import bounded_text
 from heard.chat_app.safety.handoff import Handoff, handoff
 from heard.chat_app.safety.handoff_pages import as_markdown
 from heard.chat_app.studies.ballot_view import ELEMENT as BALLOT_ELEMENT
 from heard.chat_app.studies.ballot_view import entry_id
 from heard.db.records import DraftStatus, MessageRecord, Outcome, ReplyRecord, Safety
+from heard.prompts.safety_files import GENERAL
 
 CHECK_IN_ELEMENT = "HeardCheckIn"
 Step = dict[str, Any]
@@ -226,7 +229,20 @@ def handoff_of(message: MessageRecord, country: str | None) -> Handoff:
     """Return the hand-off of a message, with the numbers of the country that is chosen now."""
     if message.danger is not None:
         return handoff(country, message.language, message.danger)
-    return handoff(country, crisis_check.check(message.text).language)  # a row of before there were columns for it
+    return handoff(country, crisis_check.check(message.text).language)  # `with_dangers` has not seen it
+
+
+def with_dangers(messages: Sequence[MessageRecord], limit: int) -> list[MessageRecord]:
+    """Return the messages, those of before there were columns for it with the danger that they were handed off for.
+
+    Blocking; `limit` is the longest message in characters (`bounded_text`).
+    """
+    return [
+        replace(one, danger=GENERAL, language=crisis_check.check(bounded_text(one.text, limit)).language)
+        if one.outcome is Outcome.CRISIS and one.danger is None
+        else one
+        for one in messages
+    ]
 
 
 def _hand_off_step(message: MessageRecord, country: str | None) -> Step:

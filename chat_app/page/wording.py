@@ -44,6 +44,10 @@ NO_PERSONA = "There is no such persona here. Choose one from the menu at the top
 NO_STRATEGY = "There is no such strategy here any more. Choose one in the settings, or reload the page."
 NOT_YOURS = "This conversation cannot be continued from here. Start a new chat."
 NO_EDIT = "A sent message cannot be changed. Send a new one instead."
+TOO_LARGE = (
+    "What you sent is far too large, so it was neither read nor stored. A message may have {limit:,} characters. If "
+    'you are in danger, "Crisis help" at the top of this page has numbers to call.'
+)
 BUSY = (
     "A reply is still being written in this conversation, so this message was not answered. "
     "Wait until it ends or press Stop, then send your message again."

@@ -21,10 +21,18 @@ def checked_score(scorer: Rater, seeker: str, reply: str, earlier: Sequence[str]
 
     Blocking, also in the check of a long text. Never raises on any strings.
     """
+    return crisis_score(scorer) if is_crisis(seeker, reply, earlier) else scorer.score(seeker, reply, earlier)
+
+
+def is_crisis(seeker: str, reply: str, earlier: Sequence[str] = ()) -> bool:
+    """Return whether a text that the scorer would read has suicidal or self-harm meaning. Blocking."""
     told = (*earlier[-LOOKED_BACK + 1 :], seeker)
-    if crisis_check.check(reply).crisis or any(assess(text).crisis for text in told):
-        return replace(scorer.score("", ""), status=ScoreStatus.CRISIS, reason=CRISIS)
-    return scorer.score(seeker, reply, earlier)
+    return crisis_check.check(reply).crisis or any(assess(text).crisis for text in told)
+
+
+def crisis_score(scorer: Rater) -> EmpathyScore:
+    """Return what is given in place of a score of such a text."""
+    return replace(scorer.score("", ""), status=ScoreStatus.CRISIS, reason=CRISIS)
 
 
 class CheckedRater:

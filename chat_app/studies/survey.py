@@ -15,6 +15,7 @@ from heard.chat_app.common.notice import notice
 from heard.chat_app.common.text import clean_unicode, has_visible
 from heard.chat_app.conversation.services import Services
 from heard.chat_app.safety.assessment import assess
+from heard.chat_app.safety.bounded_text import bounded_text
 from heard.chat_app.studies.assignment import admission_refusal
 from heard.chat_app.studies.enrolment import enrol
 from heard.chat_app.studies.study_file import StudyFile, study_of
@@ -38,6 +39,7 @@ OTHER_LINK = (
     "This browser takes part in this study already, under another link. Open your link in another browser or in a "
     "private window."
 )
+TOO_BUSY = "Many answers came at once, so yours was not taken. It is still here: please send it again."
 TOO_LONG = "Your answer has {length:,} characters, and {most:,} fit. Please shorten it."
 
 
@@ -218,7 +220,7 @@ class ClosingAnswer:
 def check_closing_answer(answer: str) -> ClosingAnswer:
     """Check the answer to the open question. Blocks: the crisis check of a long text takes its time."""
     text = clean_unicode(answer).replace("\r\n", "\n").replace("\r", "\n").strip()
-    verdict = assess(text)
+    verdict = assess(bounded_text(text, CLOSING_LIMIT))
     if verdict.crisis:
         return ClosingAnswer(None, crisis=verdict.language or "en")
     if len(text) > CLOSING_LIMIT:

@@ -4,14 +4,16 @@ The rules of a vote are in `db/voting.py`, next to the rows; here the store's re
 sentence.
 """
 
-import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
+from heard.chat_app.common.fair_queue import QueueFull
 from heard.chat_app.common.refusals import RefusedCall
 from heard.chat_app.conversation.services import Services
 from heard.chat_app.safety import crisis_check
+from heard.chat_app.safety.bounded_text import bounded_text
 from heard.chat_app.studies.continuation import reply_from_vote
 from heard.db.errors import StoreError, StoreGone, VoteRefused
 from heard.db.study_records import AnswerRecord, VoteRecord, letter_of
@@ -20,6 +22,7 @@ from heard.scorer.records import READINGS
 LONGEST_REASON = 5_000
 """Most characters of the free text."""
 STORED = "Your vote is stored."
+BUSY = "Too many votes came at once, so this one was not taken. Your choice is still on the page: send it again."
 BROKEN = "The vote could not be read. Reload the page and choose again."
 
 
@@ -33,7 +36,11 @@ async def cast_vote(services: Services, vote: VoteRecord) -> dict[str, Any]:
     Raises RefusedCall with a sentence: 409 for a vote that its ballot does not allow, 410 if the ballot or the person
     has been erased, 503 if the database cannot store it now.
     """
-    verdict = await asyncio.to_thread(crisis_check.check, vote.reason or "")  # a long text takes its time
+    reason = bounded_text(vote.reason or "", LONGEST_REASON)
+    try:
+        verdict = await services.reading.run(vote.participant_id, partial(crisis_check.check, reason))
+    except QueueFull:
+        raise RefusedCall(503, BUSY) from None
     if verdict.crisis:
         vote = replace(vote, reason=None)
     try:

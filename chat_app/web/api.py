@@ -21,7 +21,7 @@ from fastapi.responses import JSONResponse, Response
 from pydantic import BaseModel, ConfigDict
 
 from heard.chat_app.common.refusals import RefusedCall
-from heard.chat_app.web.dependencies import SiteDep
+from heard.chat_app.web.dependencies import SenderDep, SiteDep
 from heard.chat_app.web.json_route import MOST_BYTES, NOT_CACHED, JsonRoute
 from heard.chat_app.web.score_queue import MOST_WAITING, CallerLeft
 from heard.chat_app.web.score_request import MOST_ITEMS, Batch, Call, exchanges_of, refusal
@@ -95,12 +95,12 @@ async def health(site: SiteDep) -> Response:
     response_description="The score, or the scores in the order of the items.",
     responses=REFUSALS,
 )
-async def rate(request: Request, site: SiteDep, call: Annotated[Call, Body()]) -> Any:
+async def rate(request: Request, site: SiteDep, sender: SenderDep, call: Annotated[Call, Body()]) -> Any:
     """Rate one reply, or a list of replies in order."""
     exchanges = exchanges_of(call, site.services.settings.message_limit)
     try:
         async with watched(request) as left:
-            scores = await site.score_queue.score_all(exchanges, left)
+            scores = await site.score_queue.score_all(exchanges, left, sender)
     except CallerLeft:
         return Response(status_code=499)  # nobody reads it; 499 is what proxies call a request that was given up
     items = [score_json(score, exchange.id) for score, exchange in zip(scores, exchanges, strict=True)]

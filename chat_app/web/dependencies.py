@@ -17,6 +17,8 @@ from heard.chat_app.studies.survey import Surveys
 from heard.chat_app.web.health import Health
 from heard.chat_app.web.researcher import Researcher
 from heard.chat_app.web.score_queue import ScoreQueue
+from heard.chat_app.web.sender_lines import SenderLines
+from heard.chat_app.web.senders import sender_of
 
 
 class OpenChats(Protocol):
@@ -43,6 +45,8 @@ class Site:
     researcher: Researcher
     score_queue: ScoreQueue
     """Where texts wait for a score that are not of the chat."""
+    lines: SenderLines = field(default_factory=SenderLines)
+    """Where the scorer's forms of one sender wait for each other."""
     one_study: asyncio.Lock = field(default_factory=asyncio.Lock)
     """Results of one study at a time: a large one takes a core for seconds, and people are chatting."""
 
@@ -61,10 +65,16 @@ async def participant_of(request: Request, site: SiteDep) -> str | None:
     return site.identity.participant_from_headers(request.headers)
 
 
+async def sender(request: Request, site: SiteDep) -> str:
+    """Who sends a request, as far as limits go."""
+    return sender_of(request.scope, site.identity)
+
+
 async def country_of(request: Request) -> str | None:
     """The country that the person chose for crisis numbers, or None."""
     return country_from_headers(request.headers, dict(countries()))
 
 
+SenderDep = Annotated[str, Depends(sender)]
 ParticipantDep = Annotated[str | None, Depends(participant_of)]
 CountryDep = Annotated[str | None, Depends(country_of)]

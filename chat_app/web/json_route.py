@@ -12,6 +12,7 @@ from fastapi.routing import APIRoute
 from starlette.exceptions import HTTPException
 
 from heard.chat_app.common.refusals import RefusedCall
+from heard.chat_app.web.body_limit import TOO_SLOW
 
 MOST_BYTES = 262_144
 """Of a request's body."""
@@ -51,6 +52,8 @@ class JsonRoute(APIRoute, ABC):
             except RequestValidationError as error:
                 raise self.refusal(error.errors()[0]) from None
             except HTTPException as error:
+                if error.status_code == 408:
+                    raise RefusedCall(408, TOO_SLOW) from None
                 raise (_too_large() if error.status_code == 413 else self.refusal(_NOT_JSON)) from None
 
         async def handle(request: Request) -> Response:

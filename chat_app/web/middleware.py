@@ -1,4 +1,4 @@
-"""What every request passes on its way in and out: security headers, a net under all faults, its origin and its size.
+"""What every request passes on its way in and out: security headers, a net under all faults, and its origin.
 
 Plain ASGI, because Starlette's BaseHTTPMiddleware does not see websockets, and the chat is one.
 """
@@ -8,7 +8,6 @@ from collections.abc import Callable
 
 from fastapi.responses import Response
 from starlette.datastructures import Headers, MutableHeaders
-from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from heard.chat_app.web.consent_gate import is_chat
@@ -19,8 +18,6 @@ PAGE_POLICY = (
     "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 )
 """Content-Security-Policy of a page that brings none of its own."""
-LARGEST_BODY = 1_048_576
-"""Bytes of a request. A message travels by websocket; no form or call here comes near this."""
 SERVER_FAULT = "Something went wrong on this server. Please try again; if it stays so, tell whoever runs this page."
 CROSS_ORIGIN = "This request came from another page, so it was not carried out. Open the page here and try again."
 
@@ -137,28 +134,3 @@ class OriginCheck:
             form = path in self.FORMS or path.startswith(self.FORMS_BELOW)
             return not form or headers.get("sec-fetch-site") == "same-origin"
         return origin.lower() in {f"{scheme}://{headers.get('host', '').lower()}" for scheme in ("http", "https")}
-
-
-class BodyLimit:
-    """Refuse bodies larger than any request here needs.
-
-    Not Starlette's RequestBodyLimitMiddleware, because that puts a text of its own in place of ours.
-    """
-
-    def __init__(self, app: ASGIApp) -> None:
-        self.app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on; HTTPException (413) reaches whoever reads too large a body."""
-        arrived = 0
-
-        async def counted_receive() -> Message:
-            nonlocal arrived
-            message = await receive()
-            if message["type"] == "http.request":
-                arrived += len(message.get("body", b""))
-                if arrived > LARGEST_BODY:
-                    raise HTTPException(413)
-            return message
-
-        await self.app(scope, counted_receive, send)

@@ -21,12 +21,13 @@ from heard.chat_app.page.runtime import Runtime, install
 from heard.chat_app.studies.study_file import StudyFile
 from heard.chat_app.studies.survey import Surveys
 from heard.chat_app.web import api, vote_routes
+from heard.chat_app.web.body_limit import TOO_LARGE, TOO_SLOW, BodyLimit
 from heard.chat_app.web.chat_mount import ChatSessions, ChatTokens, mount_chat
 from heard.chat_app.web.consent_gate import ConsentGate, LoginTokens
 from heard.chat_app.web.daily import Daily
 from heard.chat_app.web.dependencies import OpenChats, Site
 from heard.chat_app.web.health import Health
-from heard.chat_app.web.middleware import BodyLimit, ErrorBoundary, OriginCheck, SecurityHeaders
+from heard.chat_app.web.middleware import ErrorBoundary, OriginCheck, SecurityHeaders
 from heard.chat_app.web.pages import (
     consent_routes,
     crisis_help,
@@ -37,11 +38,13 @@ from heard.chat_app.web.pages import (
     survey_routes,
 )
 from heard.chat_app.web.pages.rendering import EarlyResponse, error_response, on_early_response
+from heard.chat_app.web.rate_limit import RateLimit
 from heard.chat_app.web.researcher import Researcher
 from heard.chat_app.web.score_queue import ScoreQueue
+from heard.chat_app.web.senders import LOOPBACK_NAMES
+from heard.chat_app.web.socket_guard import SocketGuard
 from heard.db.errors import StoreError
 
-LOOPBACK_NAMES = ("127.0.0.1", "localhost", "::1", "[::1]")
 EVERY_ADDRESS = ("0.0.0.0", "::")
 ROUTERS = (
     consent_routes.router,
@@ -128,7 +131,14 @@ def create_parent(
 
     # The last added is the outermost.
     app.add_middleware(ConsentGate, identity=identity, may_chat=may_chat, tokens=chat.tokens)
-    app.add_middleware(BodyLimit)
+    app.add_middleware(BodyLimit, message_limit=settings.message_limit)
+    app.add_middleware(
+        SocketGuard,
+        identity=identity,
+        message_limit=settings.message_limit,
+        per_minute=settings.visitor_per_minute,
+    )
+    app.add_middleware(RateLimit, identity=identity, settings=settings)
     app.add_middleware(OriginCheck)
     app.add_middleware(TrustedHostMiddleware, allowed_hosts=trusted_hosts(settings), www_redirect=False)
     app.add_middleware(ErrorBoundary)
@@ -158,7 +168,9 @@ async def _on_http(request: Request, error: Exception) -> Response:
     if status == 404:
         return error_response(request.scope, 404, "Not here", "There is no page at this address.")
     if status == 413:
-        return error_response(request.scope, 413, "Too much at once", "The request is too large. Send a shorter text.")
+        return error_response(request.scope, 413, "Too much at once", TOO_LARGE)
+    if status == 408:
+        return error_response(request.scope, 408, "Too slow", TOO_SLOW)
     if status == 405:
         return error_response(request.scope, 405, "Not like this", "This address does not take that kind of request.")
     return error_response(

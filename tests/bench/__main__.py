@@ -2,7 +2,7 @@
 
 python -m tests.bench                 all of them
 python -m tests.bench start speed     only these, of start, speed, arms, card, crowd, scorer, protocol, votes,
-                                      results, export, compare, prompts, tone, modules, handoffs, crisis
+                                      results, export, compare, prompts, tone, modules, handoffs, hostile, crisis
 """
 
 import asyncio
@@ -21,6 +21,7 @@ from tests.bench.compare import compare
 from tests.bench.crowd import crowd
 from tests.bench.export import export
 from tests.bench.handoffs import handoffs
+from tests.bench.hostile import hostile
 from tests.bench.modules import modules
 from tests.bench.prompts import prompts
 from tests.bench.protocol import protocol
@@ -35,7 +36,7 @@ from tests.bench.votes import votes
 
 PARTS = (
     "start", "speed", "arms", "card", "crowd", "scorer", "protocol", "votes", "results", "export", "compare", "prompts",
-    "tone", "modules", "handoffs", "crisis",
+    "tone", "modules", "handoffs", "hostile", "crisis",
 )  # fmt: skip
 CASES = Path(__file__).parents[1] / "safety_cases"
 console = Console()
@@ -79,6 +80,8 @@ async def measure(parts: list[str]) -> list[Row]:
             with served() as server:
                 if part == "speed":
                     new = await speed(server, weights)
+                elif part == "hostile":
+                    new = await hostile(server)
                 else:
                     new = await crowd(server)
         for row in new:  # at once, so that a run that is broken off has shown what it measured

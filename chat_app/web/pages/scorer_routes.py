@@ -4,24 +4,31 @@ Pasted texts are never stored, unless somebody who may use the chat flags them. 
 hand-off: it is neither scored nor stored.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from datetime import UTC, datetime
-from typing import Annotated
+from functools import partial
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Form, Request
 from fastapi.responses import Response
+from fastapi.routing import APIRoute
 from pydantic import AfterValidator, BaseModel
-from starlette.concurrency import run_in_threadpool
 
+from heard.chat_app.common.fair_queue import QueueFull
 from heard.chat_app.common.refusals import RefusedCall
 from heard.chat_app.common.text import clean_unicode
 from heard.chat_app.conversation.drafts import score_record
 from heard.chat_app.safety import crisis_check
 from heard.chat_app.safety.assessment import assess
-from heard.chat_app.web.dependencies import CountryDep, ParticipantDep, Site, SiteDep
+from heard.chat_app.safety.bounded_text import bounded_text
+from heard.chat_app.web.body_limit import SMALL_FORM
+from heard.chat_app.web.dependencies import CountryDep, ParticipantDep, SenderDep, Site, SiteDep
 from heard.chat_app.web.pages.crisis_help import handoff_card
 from heard.chat_app.web.pages.rendering import EarlyResponse, page
 from heard.chat_app.web.pages.score_view import LIMITS, ScoreView, view_of
+from heard.chat_app.web.score_queue import FORMS
+from heard.chat_app.web.sender_lines import LineFull
+from heard.chat_app.web.senders import sender_of
 from heard.db.errors import StoreError
 from heard.db.records import FlagRecord
 from heard.scorer.records import EmpathyScore
@@ -64,11 +71,45 @@ class Case(BaseModel):
         return found
 
 
-async def checked_case(request: Request, case: Annotated[Case, Form()], country: CountryDep) -> Case:
+class ScorerRoute(APIRoute):
+    """A page that reads and scores a form: one at a time of each sender. Those that wait are not even read."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        """FastAPI's handler, when it is the sender's turn."""
+        handler = super().get_route_handler()
+
+        async def handle(request: Request) -> Response:
+            site: Site = request.app.state.site
+            if request.method != "POST":
+                return await handler(request)
+            try:
+                async with site.lines.turn(sender_of(request.scope, site.identity)):
+                    return await handler(request)
+            except LineFull:
+                return _scorer_page(site, await _small_case(request), 429, problems=[("reply", BUSY)])
+
+        return handle
+
+
+async def _small_case(request: Request) -> Case:
+    """The form as it was sent, so that no text is lost; empty if it is long, as reading that would cost too much."""
+    if not 0 < int(request.headers.get("content-length", "0")) <= SMALL_FORM:
+        return Case()
+    form = await request.form()
+    return Case.model_validate({name: text for name in Case.model_fields if isinstance(text := form.get(name), str)})
+
+
+async def checked_case(
+    request: Request, site: SiteDep, case: Annotated[Case, Form()], country: CountryDep, sender: SenderDep
+) -> Case:
     """The form. Raises EarlyResponse with the crisis page if any field calls for it: first of all, whatever else is
     wrong with the form."""
+    limit = _limit(site)
     for text, reader in ((case.reply, crisis_check.check), (case.seeker, assess), (case.note, crisis_check.check)):
-        verdict = await run_in_threadpool(reader, text)  # a form may be longer than any message
+        try:
+            verdict = await site.services.reading.run(sender, partial(reader, bounded_text(text, limit)))
+        except QueueFull:
+            raise EarlyResponse(_scorer_page(site, case, 429, problems=[("reply", BUSY)])) from None
         if verdict.crisis:
             shown = handoff_card(request, verdict.language, country, verdict.danger)
             raise EarlyResponse(page("handoff.html", here="/scorer", scripted=True, **shown))
@@ -83,7 +124,7 @@ async def flagger(site: SiteDep, participant: ParticipantDep) -> str | None:
 CaseDep = Annotated[Case, Depends(checked_case)]
 FlaggerDep = Annotated[str | None, Depends(flagger)]
 
-router = APIRouter()
+router = APIRouter(route_class=ScorerRoute)
 
 
 @router.get("/scorer")
@@ -130,7 +171,7 @@ async def flag(site: SiteDep, case: CaseDep, flagger: FlaggerDep) -> Response:
 
 async def _explained(site: Site, case: Case) -> EmpathyScore:
     """The score with its evidence. Raises RefusedCall when too many are waiting."""
-    with site.score_queue.place():
+    with site.score_queue.place(FORMS):
         return await site.score_queue.run(
             lambda scorer: scorer.explain(case.seeker, case.reply), len(case.seeker) + len(case.reply)
         )

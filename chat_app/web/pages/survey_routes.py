@@ -4,15 +4,18 @@ No page here is cached, and none before the own vote is made from anything that 
 """
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Form, Request
 from fastapi.responses import RedirectResponse, Response
-from starlette.concurrency import run_in_threadpool
 
+from heard.chat_app.common.fair_queue import QueueFull
 from heard.chat_app.studies.study_file import StudyFile
 from heard.chat_app.studies.survey import (
     CLOSING_LIMIT,
+    TOO_BUSY,
+    ClosingAnswer,
     Consent,
     PageRefused,
     Participation,
@@ -173,7 +176,10 @@ async def close(
     """Take the answer to the open question."""
     if visit.participation.next is not None or visit.participation.enrolment.completed_at is not None:
         return RedirectResponse(visit.onward, 303)
-    read = await run_in_threadpool(check_closing_answer, closing)
+    try:
+        read = await site.services.reading.run(visit.participant, partial(check_closing_answer, closing))
+    except QueueFull:
+        read = ClosingAnswer(None, problem=TOO_BUSY)
     status, problem = (422, read.problem) if read.problem else (503, None)
     if problem is None:
         try:
