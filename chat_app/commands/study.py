@@ -1,4 +1,4 @@
-"""`heard study import`, `generate`, `status` and `end`: a study from its file to its votes and its end."""
+"""`heard study import`, `generate`, `status`, `release` and `end`: a study from its file to its votes and its end."""
 
 import logging
 from collections.abc import Awaitable, Callable, Mapping
@@ -264,6 +264,39 @@ def end(
         raise StudyError(f"Nothing was done. Export study {study_id} first, then add --yes to end it for good.")
     ended = _on_studies(settings, lambda studies: studies.end_study(study_id, datetime.now(UTC)))
     typer.echo(f"Study {study_id} ended on {ended:%Y-%m-%d %H:%M} UTC.")
+
+
+@app.command()
+def release(
+    external_id: Annotated[str, typer.Argument(metavar="ID", help="The id in the person's link.")],
+    study_id: Annotated[
+        str | None, typer.Option("--study", metavar="STUDY", help="The study, if the id is in several.")
+    ] = None,
+) -> None:
+    """Let a person go on in another browser or on another device: the next one that opens the link with this id.
+
+    Needed once they have judged something, because an id alone proves nobody. Their votes come along, what they wrote
+    is not shown there; a conversation stays in the browser where it was held."""
+    from datetime import UTC, datetime
+
+    from heard.chat_app.common.settings import load_settings
+
+    async def work(studies: "StudyStore") -> str:
+        if study_id is not None:
+            await _known(studies, study_id)
+        held = await studies.holdings(external_id)
+        found = [(study, spelt) for study, spelt in held if study_id in (None, study)]
+        if not found:
+            raise StudyError("Nobody has taken part under this id. Copy it from the person's link, letter by letter.")
+        if len(found) > 1:
+            names = ", ".join(study for study, _ in found)
+            raise StudyError(f"This id is in several studies: {names}. Say which one with --study.")
+        ((study, spelt),) = found
+        await studies.release(study, spelt, datetime.now(UTC))
+        return study
+
+    study = _on_studies(load_settings(), work)
+    typer.echo(f"Released in study {study}: the next browser that opens the person's link goes on from there.")
 
 
 async def _known(studies: "StudyStore", study_id: str) -> None:
