@@ -91,7 +91,7 @@ async def take_up(session: AsyncSession, new: EnrolmentRecord) -> EnrolmentRecor
     )
     of_before = (BallotRow.study_id == new.study_id) & (BallotRow.participant_id == before)
     if await session.scalar(select(exists().where(of_before, BallotRow.conversation_id.is_not(None)))):
-        row.external_id = None
+        row.external_id = row.released_at = None
         await session.flush()  # the id is free before it is taken
         resumed = replace(resumed, seed=new.seed, started_at=new.started_at)
         session.add(EnrolmentRow(**enrolment_values(resumed)))

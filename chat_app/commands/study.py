@@ -320,7 +320,7 @@ def _next(study: "StudyFile", settings: "Settings", *, written: bool) -> str:
         return f'Next: set blind_study = "{study.id}" in settings.toml, and run heard chat.'
     if not written:
         return f"Next: heard study generate {study.id}"
-    address = settings.public_host or f"{settings.host}:{settings.port}"
+    address = (settings.public_host or f"{settings.host}:{settings.port}") + settings.root_path
     scheme = "https" if settings.public_host else "http"
     return f"Next: run heard chat, and send people to {scheme}://{address}/survey/{study.id}"
 
