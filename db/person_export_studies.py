@@ -5,6 +5,7 @@ everything from which they could be inferred.
 """
 
 from dataclasses import fields
+from datetime import datetime
 from typing import Any
 
 from sqlalchemy import select
@@ -44,6 +45,7 @@ async def export_studies(session: AsyncSession, participant_id: str) -> tuple[li
     names = sorted({row["study_id"] for row in (*enrolments, *ballots)})
     revealing = await _revealing(session, names)
     hidden_messages = set()
+    resumed = {row["study_id"]: row["resumed_at"] for row in enrolments}
     for row in ballots:
         row["vote"], row["slots"] = votes.get(row["id"]), slots.get(row["id"], [])
         row["message"] = messages.get(row["item_id"])
@@ -52,6 +54,7 @@ async def export_studies(session: AsyncSession, participant_id: str) -> tuple[li
         if not judged or row["study_id"] not in revealing:
             _hide_sources(row)
             hidden_messages.add(row["message_id"])
+        _hide_words_of_another_browser(row, resumed.get(row["study_id"]))
     for row in enrolments:
         if row["study_id"] not in revealing:
             del row["condition"]
@@ -74,6 +77,16 @@ def _hide_sources(ballot: dict[str, Any]) -> None:
     ballot["slots"] = [
         {name: slot[name] for name in ("position", "votable", "reason", "text")} for slot in ballot["slots"]
     ]
+
+
+def _hide_words_of_another_browser(ballot: dict[str, Any], resumed_at: str | None) -> None:
+    """Leave out what was written before a link went on in this browser: an id in a link proves nobody."""
+    vote = ballot["vote"]
+    if not vote or resumed_at is None:
+        return
+    for cast in (vote, *vote["before"]):
+        if datetime.fromisoformat(cast["voted_at"]) <= datetime.fromisoformat(resumed_at):
+            cast["reason"] = None
 
 
 def reply_without_source(reply: dict[str, Any]) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import selectinload
 
 from heard.db.ballots import ERASED, draw
+from heard.db.device_change import take_up
 from heard.db.errors import StoreDenied, StoreDuplicate, StoreGone, StudyRefused, VoteRefused
 from heard.db.records import MessageRecord
 from heard.db.study_records import (
@@ -22,7 +23,7 @@ from heard.db.study_records import (
     StudyKind,
     StudyRecord,
 )
-from heard.db.study_rows import answer_values, enrolment_record, item_record, study_record
+from heard.db.study_rows import answer_values, enrolment_record, enrolment_values, item_record, study_record
 from heard.db.study_tables import AnswerRow, BallotRow, EnrolmentRow, ItemRow, StudyRow, VoteRow
 from heard.db.tables import ConversationRow, MessageRow, ParticipantRow
 from heard.db.text import clean_text
@@ -48,7 +49,6 @@ LONGEST_SOURCE = 80
 _LOCKED: Any = {"key_share": True}
 """Lock options: others who lock the row wait, but not a vote that refers to it."""
 ENDED = "This study has ended, so nobody can take part in it any more. Thank you for coming."
-USED = "This link has been used in another browser already. Go on there, or ask whoever sent it for a new one."
 
 
 async def save_study(session: AsyncSession, study: StudyRecord, items: Sequence[ItemRecord]) -> None:
@@ -193,8 +193,8 @@ async def enrol(
     """Return the person's enrolment, made with all their ballots if there is none, and whether it was made.
 
     The transaction locks the study, so that quotas and balance count everybody. `new.condition` is not read. Raises
-    StudyRefused if the study has ended, the external id is somebody else's or `choose` refuses, StoreGone if the person
-    or the study does not exist.
+    StudyRefused if the study has ended, the external id is in use in another browser or `choose` refuses, StoreGone if
+    the person or the study does not exist.
     """
     if await session.get(ParticipantRow, new.participant_id, with_for_update=True) is None:
         raise StoreGone("Your data here has been erased. Open the first page to start anew.")
@@ -206,26 +206,11 @@ async def enrol(
         return enrolment_record(row), False
     if studied.ended_at is not None:
         raise StudyRefused(ENDED)
-    if new.external_id is not None:
-        taken = select(EnrolmentRow.participant_id).where(
-            EnrolmentRow.study_id == new.study_id, EnrolmentRow.external_id == new.external_id
-        )
-        if await session.scalar(taken) is not None:
-            raise StudyRefused(USED)
+    if resumed := await take_up(session, new):
+        return resumed, False
     enrolled = replace(new, condition=choose(await _people_counts(session, new.study_id)))
     ballots = draw_ballots(enrolled, await _drawn_counts(session, new.study_id))
-    session.add(
-        EnrolmentRow(
-            study_id=enrolled.study_id,
-            participant_id=enrolled.participant_id,
-            external_id=enrolled.external_id,
-            condition=enrolled.condition,
-            seed=enrolled.seed,
-            started_at=enrolled.started_at,
-            completed_at=None,
-            closing=None,
-        )
-    )
+    session.add(EnrolmentRow(**enrolment_values(replace(enrolled, completed_at=None, closing=None))))
     await draw(session, ballots, ())
     return enrolled, True
 

@@ -158,6 +158,10 @@ class EnrolmentRecord:
     completed_at: datetime | None = None
     closing: str | None = None
     """Answer to the open question at the end."""
+    released_at: datetime | None = None
+    """When whoever runs the study allowed the link to go on in another browser; None if not, or once it has."""
+    resumed_at: datetime | None = None
+    """When the link was last taken up in another browser; None for never."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -63,6 +63,11 @@ def enrolment_record(row: EnrolmentRow) -> EnrolmentRecord:
     return EnrolmentRecord(**{name: getattr(row, name) for name in _ENROLMENT})
 
 
+def enrolment_values(enrolment: EnrolmentRecord) -> dict[str, Any]:
+    """Return an enrolment's values by column."""
+    return {name: getattr(enrolment, name) for name in _ENROLMENT}
+
+
 def ballot_row(ballot: BallotRecord) -> BallotRow:
     """Return the row of a ballot with its slots, ready to add to a session."""
     slots = [SlotRow(**{name: getattr(slot, name) for name in _SLOT}) for slot in ballot.slots]

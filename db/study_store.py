@@ -10,7 +10,8 @@ from datetime import datetime
 from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession
 
-from heard.db import ballots, studies, voting
+from heard.db import ballots, device_change, studies, voting
+from heard.db.device_change import Holder
 from heard.db.records import MessageRecord
 from heard.db.studies import ChooseCondition, DrawLive, DrawSurvey
 from heard.db.study_records import (
@@ -80,6 +81,18 @@ class StudyStore:
     ) -> tuple[EnrolmentRecord, bool]:
         """Return the person's enrolment, made with all their ballots if there is none, and whether it was made."""
         return await self._write(lambda session: studies.enrol(session, new, choose, draw_ballots))
+
+    async def holder(self, study_id: str, external_id: str) -> Holder | None:
+        """Return who has an external id in a study now, or None."""
+        return await self._read(lambda session: device_change.holder(session, study_id, external_id))
+
+    async def holdings(self, external_id: str) -> list[tuple[str, str]]:
+        """Return each study in which an external id is taken, with the id as it is spelt there."""
+        return await self._read(lambda session: device_change.holdings(session, external_id))
+
+    async def release(self, study_id: str, external_id: str, at: datetime) -> None:
+        """Let an external id go on in another browser."""
+        await self._write(lambda session: device_change.release(session, study_id, external_id, at))
 
     async def enrolment(self, study_id: str, participant_id: str) -> EnrolmentRecord | None:
         """Return a person's enrolment in a study, or None."""

@@ -119,6 +119,8 @@ class EnrolmentRow(Base):
     started_at: Mapped[datetime]
     completed_at: Mapped[datetime | None]
     closing: Mapped[str | None]
+    released_at: Mapped[datetime | None]
+    resumed_at: Mapped[datetime | None]
 
 
 class BallotRow(Base):

@@ -17,7 +17,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import quote, urlsplit
 
 import httpx
 import socketio
@@ -94,7 +94,8 @@ class Visitor:
 
     def __init__(self, base_url: str) -> None:
         self.base_url = base_url
-        self.http = httpx.AsyncClient(base_url=base_url, headers={"origin": base_url}, timeout=30)
+        self.origin, self.root = "://".join(urlsplit(base_url)[:2]), urlsplit(base_url).path.rstrip("/")
+        self.http = httpx.AsyncClient(base_url=base_url, headers={"origin": self.origin}, timeout=30)
 
     @classmethod
     @asynccontextmanager
@@ -233,10 +234,10 @@ class SocketPage:
             "chatProfile": quote(self.profile),
         }
         await self._client.connect(
-            self.visitor.base_url,
-            headers={"cookie": self.visitor.cookie, "origin": self.visitor.base_url},
+            self.visitor.origin,
+            headers={"cookie": self.visitor.cookie, "origin": self.visitor.origin},
             auth=auth,
-            socketio_path="/chat/ws/socket.io",
+            socketio_path=f"{self.visitor.root}/chat/ws/socket.io",
             transports=["websocket"],
             wait_timeout=20,  # as a browser's client waits; this one's own default is a second
         )

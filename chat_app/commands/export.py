@@ -29,6 +29,14 @@ def export(
             help="Add the recruiting platform's ids of people. They are personal data: leave them out if you can.",
         ),
     ] = False,
+    excel: Annotated[
+        bool,
+        typer.Option(
+            "--excel",
+            help="CSV that a spreadsheet opens as it is: a mark that it is UTF-8, and ids as texts, so that 007 and "
+            "3-4 stay what they are. Programs read the Parquet files, or an export without this.",
+        ),
+    ] = False,
     force: Annotated[bool, typer.Option("--force", help="Replace an earlier export in that folder.")] = False,
 ) -> None:
     """Write a study's votes as CSV and Parquet, long and wide, with a codebook and a manifest.
@@ -41,7 +49,7 @@ def export(
 
     if (study is None) != every:
         raise ExportError("Name one study, or give --all for every one of them.")
-    manifest = asyncio.run(_run(study, out, full=full, external_ids=with_external_ids, force=force))
+    manifest = asyncio.run(_run(study, out, force=force, full=full, external_ids=with_external_ids, excel=excel))
     for name, rows in manifest["rows"].items():
         typer.echo(f"{name:<14}{rows:>10}")
     left_out = sum(kind["people"] for counts in manifest["studies"].values() for kind in counts["left_out"].values())
@@ -50,7 +58,7 @@ def export(
     typer.echo(f"Written to {out}")
 
 
-async def _run(study: str | None, out: Path, *, full: bool, external_ids: bool, force: bool) -> dict[str, Any]:
+async def _run(study: str | None, out: Path, *, force: bool, **options: bool) -> dict[str, Any]:
     from heard.chat_app.commands.progress import Progress
     from heard.chat_app.export.no_pandas import without_pandas
 
@@ -60,11 +68,11 @@ async def _run(study: str | None, out: Path, *, full: bool, external_ids: bool, 
     from heard.db.engine import open_database
 
     settings = load_settings()
-    options = ExportOptions(study, external_ids=external_ids, full=full)
     async with open_database(settings.database, lock_seconds=settings.save_seconds) as engine:
         gc.disable()  # a million rows are no garbage in cycles: looking for some takes a tenth of the time
         try:
             with Progress() as progress:
-                return await export_study(engine, options, out, force=force, progress=progress)
+                wanted = ExportOptions(study, **options)
+                return await export_study(engine, wanted, out, force=force, progress=progress)
         finally:
             gc.enable()

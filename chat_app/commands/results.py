@@ -30,6 +30,12 @@ def results(
     passed_attention: Annotated[
         bool, typer.Option("--passed-attention", help="Leave out people who failed an attention item.")
     ] = False,
+    hide: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--hide", metavar="SOURCE", help="Leave a source out of the tables; its votes count all the same."
+        ),
+    ] = None,
     pictures: Annotated[
         Path | None, typer.Option("--pictures", metavar="DIR", help="Write the charts there as SVG files too.")
     ] = None,
@@ -39,6 +45,7 @@ def results(
     \b
     heard results warm                       tables
     heard results warm --json > warm.json    for a script
+    heard results warm --hide human          without a source, and all votes
     heard results warm --pictures figures    most-least.svg and strengths.svg
 
     Counted are people whose newest answer allows research. Attention items,
@@ -52,7 +59,7 @@ def results(
     """
     from heard.chat_app.results.records import VoteFilter
 
-    study_results = _found(study, VoteFilter(condition, with_leaks, passed_attention))
+    study_results = _without(_found(study, VoteFilter(condition, with_leaks, passed_attention)), hide or [])
     if as_json:
         import json
         from dataclasses import asdict
@@ -64,6 +71,18 @@ def results(
         show(study_results)
     if pictures is not None:
         _draw(study_results, pictures, quiet=as_json)
+
+
+def _without(study_results: "StudyResults", names: list[str]) -> "StudyResults":
+    from heard.chat_app.results.hide import hide, sources_of
+    from heard.hints import nearest_name
+
+    known = sources_of(study_results)
+    for name in names:
+        if name not in known:
+            hint = nearest_name(name, known) if known else "No vote counts yet."
+            raise ResultsError(f'There is no source "{name}" in these results to hide. {hint}')
+    return hide(study_results, names)
 
 
 def _draw(study_results: "StudyResults", folder: Path, *, quiet: bool) -> None:

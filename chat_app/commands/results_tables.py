@@ -4,7 +4,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from heard.chat_app.results.display import chance_of, counts, interval, left_out, odds, odds_interval, percent
+from heard.chat_app.results.display import chance_of, counts, interval, left_out, odds, odds_interval, percent, sample
 from heard.chat_app.results.records import Agreement, StudyResults
 from heard.db.study_records import LETTERS
 
@@ -12,6 +12,8 @@ from heard.db.study_records import LETTERS
 def show(results: StudyResults) -> None:
     """Print all tables. Names come from files, so markup in them is escaped."""
     console = Console(highlight=False, soft_wrap=False)
+    if results.hidden:
+        console.print(f"Hidden, and counted all the same: {escape(', '.join(results.hidden))}.")
     for part in (_shares, _strengths, _positions, _leaks, _trial, _counted):
         part(console, results)
 
@@ -25,28 +27,30 @@ def _table(title: str, *columns: str) -> Table:
 
 def _shares(console: Console, results: StudyResults) -> None:
     title = f"{escape(results.study)}: marked as most and as least empathetic, with intervals of 95%"
-    table = _table(title, "source", "most", "95%", "least", "95%", "ballots")
+    table = _table(title, "source", "most", "95%", "of ballots", "least", "95%", "of ballots")
     for one in results.shares:
         most, least = one.most, one.least
         table.add_row(
-            escape(one.source), percent(most.share), interval(most.low, most.high), percent(least.share),
-            interval(least.low, least.high), str(most.of),
+            escape(one.source), percent(most.share), interval(most.low, most.high), str(most.of), percent(least.share),
+            interval(least.low, least.high), str(least.of),
         )  # fmt: skip
     if results.shares:
         console.print(table)
-    else:
+    elif not results.hidden:
         console.print(f"{escape(results.study)}: no vote counts yet, so there are no shares.")
 
 
 def _strengths(console: Console, results: StudyResults) -> None:
     fitted = results.strengths
     if fitted.reason:
-        console.print(f"Strengths: not estimable. {escape(fitted.reason)}")
+        console.print(f"Strengths: not estimable. {escape(fitted.reason)} {sample(fitted)}")
         return
-    table = _table("Strength in log-odds (mean 0), and chance of most among all", "source", "strength", "95%", "chance")
+    title = f"Strength in log-odds (mean 0), and chance of most among all. {sample(fitted)}"
+    table = _table(title, "source", "strength", "95%", "chance", "ballots")
     for one in fitted.sources:
         table.add_row(
-            escape(one.source), odds(one.strength), odds_interval(one.low, one.high), percent(one.chance)
+            escape(one.source), odds(one.strength), odds_interval(one.low, one.high), percent(one.chance),
+            str(one.ballots),
         )  # fmt: skip
     console.print(table)
     for reason in (fitted.position_reason, fitted.interval_reason):
@@ -57,12 +61,12 @@ def _strengths(console: Console, results: StudyResults) -> None:
 def _positions(console: Console, results: StudyResults) -> None:
     effects = {one.position: one for one in results.strengths.positions}
     if results.position.positions:
-        table = _table("Position", "place", "marked as most", "95%", "effect on most", "effect on least")
+        table = _table("Position", "place", "marked as most", "95%", "marks", "effect on most", "effect on least")
         for row in results.position.positions:
             effect = effects.get(row.position)
             table.add_row(
                 LETTERS[row.position - 1], percent(row.most.share), interval(row.most.low, row.most.high),
-                odds(effect.most if effect else None), odds(effect.least if effect else None),
+                counts(row.most), odds(effect.most if effect else None), odds(effect.least if effect else None),
             )  # fmt: skip
         console.print(table)
         if results.position.statistic is not None:
@@ -96,13 +100,14 @@ def _trial(console: Console, results: StudyResults) -> None:
     if not results.trial:
         return
     table = _table(
-        "Trial of auto-improve: marked as most, by what chance assigned", "source", "assigned", "control", "difference",
-        "95%",
+        "Trial of auto-improve: marked as most, by what chance assigned", "source", "assigned", "showings", "control",
+        "showings", "difference", "95%",
     )  # fmt: skip
     for arm in results.trial:
         table.add_row(
             "all sources" if arm.source is None else escape(arm.source), percent(arm.assigned.share),
-            percent(arm.control.share), percent(arm.difference), interval(arm.low, arm.high),
+            counts(arm.assigned), percent(arm.control.share), counts(arm.control), percent(arm.difference),
+            interval(arm.low, arm.high),
         )  # fmt: skip
     console.print(table)
 

@@ -1,4 +1,4 @@
-"""`heard study import`, `generate`, `status` and `end`: a study from its file to its votes and its end."""
+"""`heard study import`, `generate`, `status`, `release` and `end`: a study from its file to its votes and its end."""
 
 import logging
 from collections.abc import Awaitable, Callable, Mapping
@@ -266,6 +266,39 @@ def end(
     typer.echo(f"Study {study_id} ended on {ended:%Y-%m-%d %H:%M} UTC.")
 
 
+@app.command()
+def release(
+    external_id: Annotated[str, typer.Argument(metavar="ID", help="The id in the person's link.")],
+    study_id: Annotated[
+        str | None, typer.Option("--study", metavar="STUDY", help="The study, if the id is in several.")
+    ] = None,
+) -> None:
+    """Let a person go on in another browser or on another device: the next one that opens the link with this id.
+
+    Needed once they have judged something, because an id alone proves nobody. Their votes come along, what they wrote
+    is not shown there; a conversation stays in the browser where it was held."""
+    from datetime import UTC, datetime
+
+    from heard.chat_app.common.settings import load_settings
+
+    async def work(studies: "StudyStore") -> str:
+        if study_id is not None:
+            await _known(studies, study_id)
+        held = await studies.holdings(external_id)
+        found = [(study, spelt) for study, spelt in held if study_id in (None, study)]
+        if not found:
+            raise StudyError("Nobody has taken part under this id. Copy it from the person's link, letter by letter.")
+        if len(found) > 1:
+            names = ", ".join(study for study, _ in found)
+            raise StudyError(f"This id is in several studies: {names}. Say which one with --study.")
+        ((study, spelt),) = found
+        await studies.release(study, spelt, datetime.now(UTC))
+        return study
+
+    study = _on_studies(load_settings(), work)
+    typer.echo(f"Released in study {study}: the next browser that opens the person's link goes on from there.")
+
+
 async def _known(studies: "StudyStore", study_id: str) -> None:
     names = [record.id for record in await studies.studies()]
     if study_id not in names:
@@ -287,7 +320,7 @@ def _next(study: "StudyFile", settings: "Settings", *, written: bool) -> str:
         return f'Next: set blind_study = "{study.id}" in settings.toml, and run heard chat.'
     if not written:
         return f"Next: heard study generate {study.id}"
-    address = settings.public_host or f"{settings.host}:{settings.port}"
+    address = (settings.public_host or f"{settings.host}:{settings.port}") + settings.root_path
     scheme = "https" if settings.public_host else "http"
     return f"Next: run heard chat, and send people to {scheme}://{address}/survey/{study.id}"
 

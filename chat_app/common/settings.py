@@ -15,6 +15,7 @@ import platformdirs
 from pydantic import Field, ValidationError, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
+from heard.chat_app.common.addresses import checked_ancestors, checked_host, checked_root
 from heard.errors import UserError
 from heard.hints import closest
 from heard.validation import faults_of
@@ -41,8 +42,13 @@ class Settings(BaseSettings):
     port: int = Field(default=8000, ge=1, le=65535)
     """TCP port of the page."""
     public_host: str = ""
-    """Name by which browsers reach the page through a proxy, such as "chat.example.org". Requests for other names are
-    refused (loopback names always work)."""
+    """Name by which browsers reach the page through a proxy, such as "chat.example.org", without scheme and port.
+    Requests for other names are refused (loopback names always work)."""
+    root_path: str = ""
+    """Path below that name, such as "/heard", if the page is not at its top (docs/deploy.md)."""
+    frame_ancestors: Annotated[tuple[str, ...], NoDecode] = ()
+    """Sites that may show the pages in a frame, such as ["https://lab.example.org"]; cookies are then partitioned by
+    site, and Secure. Empty: no site may."""
     data_dir: Path = Path("var")
     """Folder of the database, the cookie secret and the page's own files."""
     cache_dir: Path = Field(default_factory=lambda: platformdirs.user_cache_path("heard"))
@@ -147,9 +153,24 @@ class Settings(BaseSettings):
             raise ValueError("needs an async driver: sqlite+aiosqlite:///path or postgresql+asyncpg://...")
         return value
 
-    @field_validator("places", "trusted_proxies", mode="before")
+    @field_validator("public_host")
     @classmethod
-    def _split_places(cls, value: Any) -> Any:
+    def _name_alone(cls, value: str) -> str:
+        return checked_host(value)
+
+    @field_validator("root_path")
+    @classmethod
+    def _path_alone(cls, value: str) -> str:
+        return checked_root(value)
+
+    @field_validator("frame_ancestors")
+    @classmethod
+    def _origins(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        return checked_ancestors(value)
+
+    @field_validator("places", "frame_ancestors", "trusted_proxies", mode="before")
+    @classmethod
+    def _split(cls, value: Any) -> Any:
         """Take "US-CA, EU" of a variable for a list, as the file has it."""
         return [part.strip() for part in value.split(",") if part.strip()] if isinstance(value, str) else value
 

@@ -27,6 +27,13 @@ FORMULA_PATTERN = rf"^(?:[\s\v\p{{Z}}\p{{C}}]*[{re.escape(FORMULA_STARTS)}]|['\t
 which is doubled so that taking one away always gives the text back."""
 
 
+CHANGED_PATTERN = (
+    r"^(?:[.,]?[0-9][0-9A-Za-z .,:/_%+-]{0,99}|\p{L}{3,10}[ .-]?[0-9]{1,4}"
+    r"|(?i:true|false|wahr|falsch|vrai|faux|verdadero|falso|verdadeiro|vero))$"
+)
+"""RE2: short texts that a spreadsheet may take for a number, a date or a truth value: 007, 5E10, 3-4, MAR1, true."""
+
+
 @dataclass(frozen=True, slots=True)
 class Chunk:
     """Some rows of a table. `safe` holds the columns that differ in CSV; all others are the same there."""
@@ -82,6 +89,17 @@ def escape_formulas(columns: Columns) -> Columns:
             prefixed = pc.binary_join_element_wise(pa.scalar("'"), column, "")
             safe[name] = pc.if_else(dangerous, prefixed, column)
     return safe
+
+
+def kept_texts(columns: Columns) -> Columns:
+    """Return the text columns with any text that a spreadsheet would change, each such text as ="007"."""
+    kept = {}
+    for name, column in columns.items():
+        if pa.types.is_string(column.type):
+            changed = pc.match_substring_regex(column, CHANGED_PATTERN)
+            if pc.any(changed).as_py():
+                kept[name] = pc.if_else(changed, pc.binary_join_element_wise('="', column, '"', ""), column)
+    return kept
 
 
 def make_chunk(columns: Columns, without_formulas: Collection[str] = ()) -> Chunk:

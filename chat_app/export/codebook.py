@@ -17,6 +17,9 @@ Both hold the same rows in the same order. Times are UTC.
 In CSV, a text that a spreadsheet would take for a formula has a `'` before it, and so has a text that begins with `'`:
 take one leading `'` away and every text is as it was written. In Parquet texts are as they were written.
 
+With `--excel` the CSV files begin with a byte-order mark, and a short text that a spreadsheet would take for a number,
+a date or a truth value stands as `="007"`: what is between the quotes is as it was written.
+
 What stands in one table is not repeated in another: `ballot` leads from votes_long to votes_wide, `answer` to answers,
 `item` to items, `participant` to people. Only people are in here whose newest answer to the notice allows the chat and
 research; the manifest counts the others. Before publishing free texts, read them:

@@ -33,7 +33,7 @@ from heard.chat_app.export.rows import (
     study_chunk,
     wide_chunk,
 )
-from heard.chat_app.export.table_files import FileRecord, HashedFile, TableFiles
+from heard.chat_app.export.table_files import BOM, FileRecord, HashedFile, TableFiles
 from heard.db.research_export import ALLOWED, TEXTS, Engine, ExportReader, Total, export_reader
 from heard.db.study_records import LETTERS
 from heard.hints import nearest_name
@@ -49,6 +49,8 @@ class ExportOptions:
     """Whether the recruiting platform's ids of people are included."""
     full: bool = False
     """Whether ballots, votes and answers with their texts are repeated on each row of the votes' tables."""
+    excel: bool = False
+    """Whether the CSV files are for a spreadsheet: with a byte-order mark, and ids that look like numbers as texts."""
 
 
 ProgressCallback = Callable[[str, int, int], None]
@@ -95,7 +97,8 @@ class _Export:
                     files.write(plain_chunk(self.tables["vote_changes"], self.people.with_keys(batch)))
             await self._answers(pool)
             await self._ballots(pool, sum(total.ballots for total in totals if total.consent == ALLOWED))
-        self._write_text("codebook.csv", codebook_csv(self.tables.values()))
+        mark = BOM.decode() if self.options.excel else ""
+        self._write_text("codebook.csv", mark + codebook_csv(self.tables.values()))
         self._write_text("codebook.md", codebook_markdown(self.tables.values()))
         manifest = self._manifest(totals, await self.reader.revision())
         self._write_text(MANIFEST, json.dumps(manifest, ensure_ascii=False, indent=2) + "\n")
@@ -159,7 +162,9 @@ class _Export:
     def _open_tables(self, pool: ThreadPoolExecutor, *names: str) -> Iterator[list[TableFiles]]:
         """Yield the files of these tables; they are closed and recorded if the block succeeds, else abandoned."""
         with ExitStack() as stack:
-            files = [TableFiles(self.folder, name, self.tables[name].columns, pool) for name in names]
+            files = [
+                TableFiles(self.folder, name, self.tables[name].columns, pool, self.options.excel) for name in names
+            ]
             for file in files:
                 stack.callback(file.abandon)
             yield files
@@ -200,6 +205,7 @@ class _Export:
                 "consent": "the newest answer to the notice allows the chat and research",
                 "external_ids": self.options.external_ids,
                 "full": self.options.full,
+                "excel": self.options.excel,
             },
             "studies": studies,
             "rows": self.rows,

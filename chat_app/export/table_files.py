@@ -14,9 +14,11 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
 
-from heard.chat_app.export.cells import Chunk, csv_schema, csv_times, schema
+from heard.chat_app.export.cells import Chunk, csv_schema, csv_times, kept_texts, schema
 from heard.chat_app.export.columns import Column
 
+BOM = b"\xef\xbb\xbf"
+"""Tells a spreadsheet that a CSV file is UTF-8."""
 GROUP_ROWS, GROUP_BYTES = 50_000, 12 << 20
 """Size of a row group in Parquet: metadata of each is kept until the file ends, so there should be few."""
 
@@ -71,13 +73,15 @@ class HashedFile(io.RawIOBase):
 class TableFiles:
     """`name`.csv and `name`.parquet in a folder, written concurrently by the threads of `pool`."""
 
-    def __init__(self, folder: Path, name: str, columns: Iterable[Column], pool: Executor) -> None:
-        self.rows = 0
+    def __init__(self, folder: Path, name: str, columns: Iterable[Column], pool: Executor, excel: bool = False) -> None:
+        self.rows, self._excel = 0, excel
         columns = tuple(columns)
         self._schema = schema(columns)
         self._csv_schema = csv_schema(columns)
         self._pool = pool
         self._files = [HashedFile(folder / f"{name}.csv"), HashedFile(folder / f"{name}.parquet")]
+        if excel:
+            self._files[0].write(BOM)
         self._csv = pa.csv.CSVWriter(self._files[0], self._csv_schema)
         self._parquet = pa.parquet.ParquetWriter(self._files[1], self._schema, compression="zstd")
         self._pending: list[Any] = []
@@ -88,7 +92,8 @@ class TableFiles:
         self.flush()
         self.rows += rows.rows
         self._group.append(pa.RecordBatch.from_pydict(rows.columns, self._schema))
-        texts = rows.columns | rows.safe | csv_times(rows.columns)
+        texts = rows.columns | rows.safe
+        texts |= (kept_texts(texts) if self._excel else {}) | csv_times(rows.columns)
         safe = pa.RecordBatch.from_pydict(texts, self._csv_schema)
         self._pending = [self._pool.submit(self._csv.write_batch, safe)]
         rows_in_group, bytes_in_group = (

@@ -85,7 +85,7 @@ class Choices:
     """
 
     def __init__(self, patterns: Sequence[Pattern], layout: Layout) -> None:
-        self.layout = layout
+        self.layout, self.patterns = layout, patterns
         sets: dict[tuple[bool, tuple[tuple[str, int], ...]], int] = {}
         differences: dict[bytes, int] = {}
         self.chosen = np.zeros((len(patterns), layout.basis.shape[1]))

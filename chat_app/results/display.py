@@ -1,6 +1,6 @@
 """Format figures: percentages with one decimal, log-odds with two, and the reasons for exclusions in words."""
 
-from heard.chat_app.results.records import InclusionCounts, Share
+from heard.chat_app.results.records import InclusionCounts, Share, Strengths
 
 MISSING = "–"
 LEFT_OUT = (
@@ -36,6 +36,12 @@ def odds_interval(low: float | None, high: float | None) -> str:
 def counts(share: Share) -> str:
     """Return counts such as `1524 of 5000`."""
     return f"{share.count} of {share.of}"
+
+
+def sample(fitted: Strengths) -> str:
+    """Return the sample of the strengths, such as `From 120 ballots of 12 people.`"""
+    ballots, people = fitted.ballots, fitted.people
+    return f"From {ballots} ballot{'s' * (ballots != 1)} of {people} {'person' if people == 1 else 'people'}."
 
 
 def left_out(counted: InclusionCounts) -> list[tuple[str, int]]:

@@ -3,7 +3,7 @@
 A figure that cannot be estimated is None, and a plain sentence beside it says why.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +75,8 @@ class Strength:
     """Probability of being marked as most empathetic on a ballot with all sources, without position effects, 0..1."""
     chance_low: float | None
     chance_high: float | None
+    ballots: int
+    """Number of ballots in the model on which the source could be marked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,3 +189,5 @@ class StudyResults:
     leaks: list[Leak]
     trial: list[TrialArm]
     """Empty without a trial; the first is of all sources together."""
+    hidden: list[str] = field(default_factory=list)
+    """Sources that are in every figure and not in the lists (`hide.py`)."""

@@ -5,7 +5,7 @@ its position); that one of the rest is marked as least, to exp(-strength + anoth
 share one strength. Intervals are percentiles of a bootstrap over people, as votes of one person are correlated.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -24,6 +24,7 @@ FEWEST_FINITE_FITS = 0.95
 """Least share of the resamples with a finite fit; with fewer, an interval would be too narrow."""
 
 NOTHING = "No ballot here compares two sources."
+ALL_TIES = "Every ballot here is a tie: nobody marked one answer before another, so there is no difference to estimate."
 ONE_PERSON = "All votes come from one person, and intervals are over people."
 ALONE = (
     "Some position always goes with the same outcome or the same sources, so its effect cannot be told from theirs. "
@@ -57,7 +58,12 @@ def strengths(cells: Sequence[Cell], cell: Floats, person: Floats, resamples: in
             f"Only {len(drawn)} of {resamples} bootstrap samples of people have a finite fit: too few votes to bound "
             "the strengths."
         )
-    return _record(choices.layout, best, [] if reason else drawn, position_reason, reason, len(row), people, len(drawn))
+    with_source = {
+        name: int(sum(number for (slots, *_), number in zip(patterns, every, strict=True) if name in dict(slots)))
+        for name in choices.layout.sources
+    }
+    kept = [] if reason else drawn
+    return _record(choices.layout, best, kept, position_reason, reason, with_source, len(row), people, len(drawn))
 
 
 def _choose_model(patterns: list[Pattern], every: Floats) -> tuple[Choices | str, str | None]:
@@ -67,6 +73,8 @@ def _choose_model(patterns: list[Pattern], every: Floats) -> tuple[Choices | str
     if len(sources) < 2:
         return NOTHING, None
     bare = Choices(patterns, Layout.of(sources, [], False))
+    if all(choice is Choice.SAME for _, choice, *_ in patterns):
+        return ALL_TIES, None
     if reason := why_not_connected(bare.wins(every), sources):
         return reason, None
     places = sorted({place for slots, *_ in patterns for _, place in slots})
@@ -129,13 +137,14 @@ def _bootstrap(
     generator = np.random.default_rng(SEED)
     found = []
     known: dict[bytes, bool] = {}
+    ranked = np.array([choice is not Choice.SAME for _, choice, *_ in choices.patterns])
     for _ in range(resamples):
         drawn = np.bincount(generator.integers(0, people, people), minlength=people).astype(float)
         weights = np.bincount(row, weights=drawn[person], minlength=len(choices.chosen))
         seen = choices.seen(weights)
         if (key := seen.tobytes()) not in known:
             known[key] = choices.has_finite_fit(seen)
-        if known[key]:
+        if known[key] and weights[ranked].any():  # a sample of ties alone estimates nothing, as above
             found.append(fit(choices, weights, best))
     return found
 
@@ -146,6 +155,7 @@ def _record(
     drawn: list[Floats],
     position_reason: str | None,
     interval_reason: str | None,
+    with_source: Mapping[str, int],
     ballots: int,
     people: int,
     resamples: int,
@@ -156,7 +166,9 @@ def _record(
     chance_low, chance_high = _bounds(_chances(every[:, :size]), size)
     chance = _chances(full[None, :size])[0]
     found = [
-        Strength(name, float(full[i]), low[i], high[i], float(chance[i]), chance_low[i], chance_high[i])
+        Strength(
+            name, float(full[i]), low[i], high[i], float(chance[i]), chance_low[i], chance_high[i], with_source[name]
+        )
         for i, name in enumerate(layout.sources)
     ]
     positions = []

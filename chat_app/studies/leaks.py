@@ -1,4 +1,5 @@
-"""Find what gives away who wrote an answer: an AI that says so, its maker, a model's name, a signature.
+"""Find what gives away who wrote an answer: an AI that says so, its maker, a model's name, a signature, a professional
+who says so.
 
 Such an answer is marked and left out of default statistics, because a vote for it was not blind. Rules alone, and
 narrow on purpose: an answer may speak about AI, about somebody called Claude or about a message to ChatGPT. So a bare
@@ -10,6 +11,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 
 from heard.chat_app.safety.normalise import plain_text
+from heard.chat_app.studies.leak_languages import leaks_by_language, naming
 from heard.scorer.disguises import look, sound
 
 LEAK_KINDS = ("ai_self", "maker", "model_name", "signature")
@@ -145,19 +147,21 @@ def leaks_in(text: str, names: Iterable[str] = ()) -> list[str]:
     """
     cased = re.sub(r"[^\S\n]+", " ", "".join(map(_plain_letter, plain_text(text)))).strip()
     lower = cased.lower().replace("\u2019", "'")
-    versioned, naming = _name_patterns(tuple(sorted(set(names))))
+    spoken = leaks_by_language(lower, _MAKER)
+    versioned, called = _name_patterns(tuple(sorted(set(names))))
     found = {
         "ai_self": any(
             not _LIKENESS.search(lower, max(0, match.start() - 60), match.start())
             for pattern in (_AS_AI, _I_AM_AI)
             for match in pattern.finditer(lower)
         )
-        or bool(_NOT_HUMAN.search(lower) or _MACHINERY.search(lower)),
-        "maker": bool(_MADE_BY.search(lower)),
+        or bool(_NOT_HUMAN.search(lower) or _MACHINERY.search(lower))
+        or "ai_self" in spoken,
+        "maker": bool(_MADE_BY.search(lower)) or "maker" in spoken,
         "model_name": bool(
-            _VERSIONED.search(lower) or naming.search(lower) or (versioned is not None and versioned.search(lower))
+            _VERSIONED.search(lower) or called.search(lower) or (versioned is not None and versioned.search(lower))
         ),
-        "signature": _is_signed(cased),
+        "signature": _is_signed(cased) or "professional" in spoken,
     }
     return [kind for kind in LEAK_KINDS if found[kind]]
 
@@ -180,14 +184,14 @@ def _name_patterns(names: tuple[str, ...]) -> tuple[re.Pattern[str] | None, re.P
             continue
         (with_digit if any(character.isdigit() for character in short) else without).append(pattern)
     bare = f"(?:{'|'.join(without)}){_NOT_MINE}"
-    naming = re.compile(
-        rf"(?:{_I_AM}|\bmy name is |\bi am called |\bi'm called |\byou can call me "
+    called = re.compile(
+        rf"(?:{_I_AM}|\bmy name is |{naming()}|\bi am called |\bi'm called |\byou can call me "
         rf"|\bi go by )(?:an? )?{bare}(?! (?:'s|and i met)\b)"
         rf"|\bas {bare},? i\b|\bthis is {bare} (?:here|speaking|from)\b|{_SPEAKER}{bare} ?(?:here\b|[*_]*:)"
         rf"|\n[ *_]*[-\u2013\u2014~]+ ?{bare}[ *_.]*$",
         re.MULTILINE,
     )
-    return (re.compile(rf"\b(?:{'|'.join(with_digit)})\b") if with_digit else None), naming
+    return (re.compile(rf"\b(?:{'|'.join(with_digit)})\b") if with_digit else None), called
 
 
 def _is_signed(text: str) -> bool:

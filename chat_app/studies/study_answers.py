@@ -80,7 +80,8 @@ async def write_answer(
         if not drafts.complete:
             return _failed_answer(arm, answer, drafts, failure.sentence)
         # A rewrite that broke costs nothing: the earlier complete draft is kept.
-    return _completed_answer(services, arm, answer, drafts)
+    # In a thread: looking for leaks in a long answer takes some ten milliseconds.
+    return await asyncio.to_thread(_completed_answer, services, arm, answer, drafts)
 
 
 async def shared_history(

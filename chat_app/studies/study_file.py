@@ -10,7 +10,7 @@ import tomllib
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
@@ -23,6 +23,7 @@ from heard.scorer.text_encoding import decode
 from heard.validation import faults_of
 
 NAME = r"^[a-z0-9][a-z0-9_-]{0,62}$"
+PARAMETER = r"^[A-Za-z][A-Za-z0-9._-]{0,63}$"
 MOST_ANSWERS = len(LETTERS)
 """Most answers on one ballot."""
 OPEN_QUESTION = (
@@ -90,6 +91,13 @@ class StudyFile(_Section):
     """Most people in the whole study; unset is no limit."""
     allow: tuple[str, ...] = ()
     """External ids that may take part; empty means everybody, walk-ins too."""
+    require_id: bool = False
+    """Whether people without an id in their link are refused."""
+    id_parameters: tuple[Annotated[str, Field(pattern=PARAMETER)], ...] = ()
+    """Parameters of a link that hold a person's id, in place of the usual ones; case, hyphens and underscores do not
+    count."""
+    ids_ignore_case: bool = False
+    """Whether the ids P1 and p1 are one person; they are then stored in lower case."""
     reveal: bool = True
     """Whether people see after their own vote who wrote what."""
     ask_reason: bool = True
@@ -125,6 +133,11 @@ class StudyFile(_Section):
             if len(condition.sources) == 1:
                 raise ValueError(f"condition {condition.name} has one source, and a ballot needs two")
         return self
+
+    def admits(self, external_id: str) -> bool:
+        """Return whether an id, as `survey_links.external_id` returns it, may take part by `allow`."""
+        allow = map(str.lower, self.allow) if self.ids_ignore_case else self.allow
+        return not self.allow or external_id in allow
 
     @property
     def all_sources(self) -> tuple[str, ...]:
@@ -166,6 +179,9 @@ def definition_of(study: StudyFile) -> tuple[dict[str, Any], str]:
     # Left out where they say nothing, so that studies from before them stay what they were.
     if values["guard"]:
         del values["guard"]
+    for name in ("require_id", "id_parameters", "ids_ignore_case"):
+        if not values[name]:
+            del values[name]
     for arm in values["arms"]:
         if arm["examples"]:
             del arm["examples"]

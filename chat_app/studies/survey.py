@@ -115,10 +115,15 @@ class Participation:
         return next(waiting, None)
 
     def ballot(self, number: int) -> tuple[BallotRecord, VoteRecord | None] | None:
-        """Return a ballot and its vote; None if there is none, or if it comes after the first that waits for a vote."""
+        """Return a ballot and its vote; None if there is none, if it comes after the first that waits for a vote, or if
+        it was judged in another browser: an id in a link opens nobody's earlier words."""
         if self.required_votes is not None or (isinstance(self.next, int) and number > self.next):
             return None
-        return next((pair for pair in self.ballots if pair[0].number == number), None)
+        resumed = self.enrolment.resumed_at
+        for ballot, vote in self.ballots:
+            if ballot.number == number and not (resumed and vote and vote.voted_at <= resumed):
+                return ballot, vote
+        return None
 
 
 class Surveys:
@@ -151,6 +156,12 @@ class Surveys:
             return None
         required_votes = study.items_per_person if study.kind is StudyKind.LIVE else None
         return Participation(enrolment, await self._studies.ballots_of_person(study.id, participant_id), required_votes)
+
+    async def check_link(self, study: StudyFile, external: str | None, participant_id: str | None) -> None:
+        """Raise PageRefused (403) if the id of a link has been used in another browser and cannot go on in this one."""
+        holder = await self._studies.holder(study.id, external) if external else None
+        if holder is not None and holder.participant_id != participant_id and holder.refusal:
+            raise PageRefused(403, "This link is in use", holder.refusal)
 
     async def length(self, study: StudyFile) -> int:
         """Return the most ballots that a new person gets; attention items are added to the study's own number."""

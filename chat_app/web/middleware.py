@@ -4,7 +4,8 @@ Plain ASGI, because Starlette's BaseHTTPMiddleware does not see websockets, and 
 """
 
 import logging
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Sequence
 
 from fastapi.responses import Response
 from starlette.datastructures import Headers, MutableHeaders
@@ -14,9 +15,9 @@ from heard.chat_app.web.consent_gate import is_chat
 from heard.chat_app.web.logs import kind_and_place
 from heard.chat_app.web.pages.rendering import error_response
 
-PAGE_POLICY = (
-    "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
-)
+NO_FRAME = "frame-ancestors 'none'"
+"""What every policy here says of frames, until `frame_ancestors` says otherwise."""
+PAGE_POLICY = f"default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; {NO_FRAME}"
 """Content-Security-Policy of a page that brings none of its own."""
 SERVER_FAULT = "Something went wrong on this server. Please try again; if it stays so, tell whoever runs this page."
 CROSS_ORIGIN = "This request came from another page, so it was not carried out. Open the page here and try again."
@@ -27,34 +28,55 @@ log = logging.getLogger(__name__)
 class SecurityHeaders:
     """Security headers on every response."""
 
-    def __init__(self, app: ASGIApp, *, chat_policy: Callable[[], str], secure_cookies: bool) -> None:
+    def __init__(
+        self,
+        app: ASGIApp,
+        *,
+        chat_policy: Callable[[], str],
+        secure_cookies: bool,
+        frame_ancestors: Sequence[str] = (),
+    ) -> None:
         self.app, self.chat_policy, self.secure_cookies = app, chat_policy, secure_cookies
+        self.frame_ancestors = frame_ancestors
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on."""
 
         async def with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
-                self._add_headers(message, is_chat(scope["path"]))
+                self._add_headers(message, scope["path"])
             await send(message)
 
         await self.app(scope, receive, with_headers)
 
-    def _add_headers(self, message: Message, in_chat: bool) -> None:
+    def _add_headers(self, message: Message, path: str) -> None:
         headers = MutableHeaders(scope=message)
-        if in_chat:
+        if is_chat(path):
             headers["Content-Security-Policy"] = self.chat_policy()
         headers.setdefault("Content-Security-Policy", PAGE_POLICY)  # a page of ours may have brought its own
         headers["X-Content-Type-Options"] = "nosniff"
-        headers["X-Frame-Options"] = "DENY"
+        if self.frame_ancestors and not path.startswith("/results"):  # a researcher's pages are in no frame
+            policy, allowed = headers["Content-Security-Policy"], " ".join(self.frame_ancestors)
+            headers["Content-Security-Policy"] = policy.replace(NO_FRAME, f"frame-ancestors 'self' {allowed}")
+        else:
+            headers["X-Frame-Options"] = "DENY"
         headers["Referrer-Policy"] = "same-origin"
         headers["Cross-Origin-Opener-Policy"] = "same-origin"
         headers["Permissions-Policy"] = "camera=(), geolocation=(), microphone=()"
-        if self.secure_cookies:
+        if self.secure_cookies or self.frame_ancestors:
             message["headers"] = [
-                (name, value + b"; Secure" if name == b"set-cookie" and b"; secure" not in value.lower() else value)
-                for name, value in message["headers"]
+                (name, self._cookie(value) if name == b"set-cookie" else value) for name, value in message["headers"]
             ]
+
+    def _cookie(self, value: bytes) -> bytes:
+        """Return a cookie as it is sent over TLS; where other sites may frame the page, as one of that frame alone
+        (https://developer.mozilla.org/docs/Web/Privacy/Guides/Privacy_sandbox/Partitioned_cookies)."""
+        if b"; secure" not in value.lower():
+            value += b"; Secure"
+        lax = re.compile(rb"; *samesite=lax", re.IGNORECASE)
+        if self.frame_ancestors and lax.search(value):
+            value = lax.sub(b"; SameSite=None", value) + b"; Partitioned"
+        return value
 
 
 class ErrorBoundary:
@@ -111,14 +133,15 @@ class OriginCheck:
 
     Unsafe methods and websockets with a foreign `Origin` get 403. Chainlit's socket accepts any origin, and a page on
     another port of the same name is "same site" to a cookie, so SameSite alone would not do. Forms must name their
-    origin; elsewhere a program without a browser may leave it out.
+    origin; elsewhere a program without a browser may leave it out. The public host's own origin passes whatever `Host`
+    a proxy has put in; with a port only where the browser itself says that it is the same.
     """
 
     FORMS = ("/consent", "/you/erase", "/scorer", "/scorer/flag", "/results", "/help/country")
     FORMS_BELOW = "/survey/"
 
-    def __init__(self, app: ASGIApp) -> None:
-        self.app = app
+    def __init__(self, app: ASGIApp, *, public_host: str = "") -> None:
+        self.app, self.public_host = app, public_host
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, or respond with 403."""
@@ -133,4 +156,9 @@ class OriginCheck:
         if origin is None:
             form = path in self.FORMS or path.startswith(self.FORMS_BELOW)
             return not form or headers.get("sec-fetch-site") == "same-origin"
-        return origin.lower() in {f"{scheme}://{headers.get('host', '').lower()}" for scheme in ("http", "https")}
+        origin = origin.lower()
+        hosts = {headers.get("host", "").lower(), self.public_host} - {""}
+        if origin in {f"{scheme}://{host}" for scheme in ("http", "https") for host in hosts}:
+            return True
+        named = bool(self.public_host) and re.fullmatch(rf"https?://{re.escape(self.public_host)}:\d{{1,5}}", origin)
+        return bool(named) and headers.get("sec-fetch-site") == "same-origin"

@@ -21,6 +21,7 @@ from heard.chat_app.page.runtime import Runtime, install
 from heard.chat_app.studies.study_file import StudyFile
 from heard.chat_app.studies.survey import Surveys
 from heard.chat_app.web import api, vote_routes
+from heard.chat_app.web.behind_proxy import ProxyHost, SubPath
 from heard.chat_app.web.body_limit import TOO_LARGE, TOO_SLOW, BodyLimit
 from heard.chat_app.web.chat_mount import ChatSessions, ChatTokens, mount_chat
 from heard.chat_app.web.consent_gate import ConsentGate, LoginTokens
@@ -139,10 +140,20 @@ def create_parent(
         per_minute=settings.visitor_per_minute,
     )
     app.add_middleware(RateLimit, identity=identity, settings=settings)
-    app.add_middleware(OriginCheck)
+    app.add_middleware(OriginCheck, public_host=settings.public_host)
     app.add_middleware(TrustedHostMiddleware, allowed_hosts=trusted_hosts(settings), www_redirect=False)
+    if settings.public_host:
+        known = trusted_hosts(settings)
+        app.add_middleware(ProxyHost, public_host=settings.public_host, known=known)
     app.add_middleware(ErrorBoundary)
-    app.add_middleware(SecurityHeaders, chat_policy=lambda: chat.policy, secure_cookies=settings.secure_cookies)
+    app.add_middleware(
+        SecurityHeaders,
+        chat_policy=lambda: chat.policy,
+        secure_cookies=settings.secure_cookies,
+        frame_ancestors=settings.frame_ancestors,
+    )
+    if settings.root_path:
+        app.add_middleware(SubPath, root=settings.root_path)
     return app
 
 

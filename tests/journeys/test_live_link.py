@@ -74,6 +74,31 @@ async def test_from_the_link_to_the_chat_to_the_code(web: Web, store: Store) -> 
     assert (place.closing, place.completed_at is not None) == ("It listened.", True)
 
 
+@pytest.mark.parametrize("voted", [False, True])
+async def test_a_conversation_stays_where_it_was_held(web: Web, store: Store, voted: bool) -> None:
+    studying = await save(store, STUDY)
+    await web.answer(research="yes")
+    await web.client.post("/survey/talk", data={"pid": "anna"}, headers=HERE)
+    first = web.participant
+    if voted:
+        await judge(web, studying)
+    else:
+        await studying.live(first, (await studying.asked(first))[1])
+    web.client.cookies.clear()
+    if voted:
+        assert (await web.client.get("/survey/talk?pid=anna")).status_code == 403
+        await studying.studies.release("talk", "anna", datetime.now(UTC))
+    await web.answer(research="yes")
+    assert (await web.client.post("/survey/talk", data={"pid": "anna"}, headers=HERE)).status_code == 303
+    there, here = [await studying.studies.enrolment("talk", person) for person in (first, web.participant)]
+    assert there is not None
+    assert here is not None
+    assert (there.external_id, here.external_id, here.condition) == (None, "anna", "warm")
+    assert len(await studying.studies.ballots_of_person("talk", first)) == 1
+    assert await studying.studies.ballots_of_person("talk", web.participant) == []
+    assert (await web.client.get("/survey/talk")).headers["location"] == "/survey/talk/chat"
+
+
 @pytest.mark.parametrize("link", ["/survey/talk?pid=ben", "/survey/talk"])
 async def test_others_are_kept_out(web: Web, store: Store, link: str) -> None:
     await save(store, STUDY)

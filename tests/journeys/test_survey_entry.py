@@ -205,11 +205,16 @@ async def test_an_id_is_one_person_and_a_browser_is_one_id(web: Web, studies: St
         assert response.status_code == 409
         assert "under another link" in words(response)
     assert (await get(web, "/survey/blind?pid=one")).headers["location"] == "/survey/blind/1"
+    await vote(web, studies, 1)
+    before = web.rows()
     web.client.cookies.clear()
+    for path in ("/survey/blind?pid=one", "/survey?study=blind&pid=one"):  # told before consent, not after it
+        response = await web.client.get(path, follow_redirects=True)
+        assert response.status_code == 403
+        assert "used in another browser" in words(response)
+    assert web.rows() == before
     await agree(web)
-    response = await begin(web, "one")
-    assert response.status_code == 403
-    assert "used in another browser" in words(response)
+    assert (await begin(web, "one")).status_code == 403
     assert rows(web, "SELECT external_id FROM enrolment") == [("one",)]
 
 

@@ -8,6 +8,16 @@ import { foldAnswered, place as placeBar } from "./safety.js";
 window.heardBallot = ballot;
 window.heardHandoff = handoff;
 
+// 0b. Links of ours in what the chat shows begin at the top of this server. Where it is served below a path, put that before them.
+const below = (document.querySelector('meta[property="og:root_path"]')?.content ?? "").replace(/\/chat$/, "");
+for (const kind of below ? ["click", "auxclick"] : []) {
+  window.addEventListener(kind, (event) => {
+    const link = event.target.closest?.('a[href^="/"]');
+    const href = link?.getAttribute("href");
+    if (href && !href.startsWith("//") && !`${href}/`.startsWith(`${below}/`)) link.setAttribute("href", below + href);
+  }, true);
+}
+
 // 1. Until a visitor has chosen a theme, follow the system's.
 try {
   if (!localStorage.getItem("vite-ui-theme")) localStorage.setItem("vite-ui-theme", "system");

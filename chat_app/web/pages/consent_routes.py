@@ -19,6 +19,8 @@ from heard.chat_app.web.pages.rendering import page
 from heard.db.records import ConsentRecord
 
 CHAT = "/chat/"
+NEW_VISITOR = "heard-new-visitor-1"
+"""Purpose of the sealed id in the form."""
 Next = Annotated[str, Query(alias="next")]
 """Where to go on after the questions: a survey's entry (all that `survey_links.safe_next_url` allows), or the chat."""
 
@@ -26,6 +28,11 @@ ADULT = "Please say how old you are: the chat is for people of {age} or older. T
 RESEARCH = "Please answer the question about research. Both answers open the chat."
 COUNTRY = "Please choose a country from the list, or none."
 ANSWER = "Please use one of the two buttons to say whether you want to use the chat."
+COOKIES = (
+    "Your browser has not kept this page's cookie, so nothing was stored: the answers could not be told from another "
+    "person's. Allow cookies for this page, or open the link in another browser or in a window of its own, and try "
+    "again."
+)
 STALE = "The notice changed while this page was open. Please read it again and answer once more."
 
 router = APIRouter()
@@ -41,6 +48,8 @@ class Answers(BaseModel):
     country: str = ""
     version: str = ""
     """Of the notice that was on the page."""
+    visitor: str = ""
+    """A sealed id for somebody new, which the page brought along: the same form sent twice makes one person."""
     to: str = Field(default="", alias="next")
 
     def problems(self, version: str, least_age: int) -> list[tuple[str, str]]:
@@ -91,14 +100,23 @@ async def answer(
     stored: ConsentDep,
     country: CountryDep,
     answers: Annotated[Answers, Form()],
+    returned: bool = False,
 ) -> Response:
-    """Take the answers, or ask once more."""
+    """Take the answers, or ask once more.
+
+    Somebody new is sent here once more with the cookie (`returned`), before anything is stored: a browser that keeps
+    none would make a new person of each answer.
+    """
     if answers.adult == "no":  # whichever button was pressed
         response = await _minor(site, stored, answers.country or country, answers.to)
     elif answers.chat == "no":
         response = await _refused(site, stored, country, answers.to)
     elif problems := answers.problems(_version(site), in_force(site.services.settings).least_age):
         return _question_page(site, stored, answers, answers.to, problems)
+    elif participant is None and returned:
+        return _question_page(site, stored, answers, answers.to, [("main", COOKIES)])
+    elif participant is None and (new := site.identity.unseal(answers.visitor, NEW_VISITOR)):
+        return _remember(site, RedirectResponse("/consent?returned=true", 307), new)
     else:
         response = await _agreed(site, participant, answers)
     if answers.country in dict(countries()):
@@ -113,7 +131,10 @@ async def _agreed(site: Site, known: str | None, answers: Answers) -> Response:
     await store.ensure_participant(participant)
     research = answers.research == "yes"
     await store.save_consent(ConsentRecord(participant, _version(site), True, research, datetime.now(UTC)))
-    response = RedirectResponse(safe_next_url(answers.to) or CHAT, 303)
+    return _remember(site, RedirectResponse(safe_next_url(answers.to) or CHAT, 303), participant)
+
+
+def _remember(site: Site, response: Response, participant: str) -> Response:
     signed = site.identity.sign(participant)
     response.set_cookie(VISITOR_COOKIE, signed, COOKIE_SECONDS, httponly=True, samesite="lax")
     return response
@@ -166,6 +187,7 @@ def _question_page(
         changing=stored is not None,
         current=stored is not None and stored.version == _version(site),
         answers=answers,
+        visitor="" if stored else site.identity.seal(new_participant(), NEW_VISITOR),
         survey=safe_next_url(to),
         problems=problems,
     )

@@ -2,11 +2,12 @@
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Form, Request
+from fastapi import APIRouter, Depends, Form, Query, Request
 from fastapi.responses import RedirectResponse, Response
 
 from heard.chat_app.results import display
 from heard.chat_app.results.charts import PICTURES, reach_of
+from heard.chat_app.results.hide import hide, sources_of
 from heard.chat_app.results.records import VoteFilter
 from heard.chat_app.studies.study_file import StudyFileError, study_of
 from heard.chat_app.web.dependencies import Site, SiteDep
@@ -45,6 +46,12 @@ async def wanted_votes(condition: str = "", leaks: str = "", attention: str = ""
     return VoteFilter(condition or None, leaks == "with", attention == "passed")
 
 
+async def hidden_sources(hide: Annotated[list[str], Query(default_factory=list)]) -> list[str]:
+    """The sources that the form of the page hides."""
+    return hide
+
+
+HiddenDep = Annotated[list[str], Depends(hidden_sources)]
 StudyDep = Annotated[StudyRecord, Depends(study_named)]
 WantedDep = Annotated[VoteFilter, Depends(wanted_votes)]
 RESEARCHER = [Depends(signed_in)]
@@ -75,14 +82,16 @@ async def sign_in(site: SiteDep, token: Annotated[str, Form()] = "") -> Response
 
 
 @router.get("/results/{study}", dependencies=RESEARCHER)
-async def results(request: Request, site: SiteDep, record: StudyDep, wanted: WantedDep) -> Response:
+async def results(request: Request, site: SiteDep, record: StudyDep, wanted: WantedDep, hidden: HiddenDep) -> Response:
     """The results of one study."""
-    found = await _results(site, record.id, wanted)
+    everything = await _results(site, record.id, wanted)
+    found = hide(everything, hidden)
     return page(
         "results.html",
         study=record,
         title=title_of(record),
         found=found,
+        sources=sources_of(everything),
         wanted=wanted,
         query=request.url.query,
         reach=reach_of(found.strengths),
@@ -93,11 +102,11 @@ async def results(request: Request, site: SiteDep, record: StudyDep, wanted: Wan
 
 
 @router.get("/results/{study}/{name}.svg", dependencies=RESEARCHER)
-async def chart(site: SiteDep, record: StudyDep, name: str, wanted: WantedDep) -> Response:
+async def chart(site: SiteDep, record: StudyDep, name: str, wanted: WantedDep, hidden: HiddenDep) -> Response:
     """One chart of a study, as a file."""
     if name not in PICTURES:
         return error_page(404, "Not here", f"The charts of a study are: {', '.join(PICTURES)}.")
-    found = await _results(site, record.id, wanted)
+    found = hide(await _results(site, record.id, wanted), hidden)
     disposition = f'attachment; filename="{record.id}-{name}.svg"'
     headers = {"Cache-Control": "no-store", "Content-Disposition": disposition}
     return Response(PICTURES[name](found), media_type="image/svg+xml", headers=headers)

@@ -23,7 +23,14 @@ from heard.chat_app.studies.survey import (
     check_entry,
     mark_in_words,
 )
-from heard.chat_app.studies.survey_links import DamagedLink, consent_url, entry_url, external_id, study_name
+from heard.chat_app.studies.survey_links import (
+    DamagedLink,
+    checked_id,
+    consent_url,
+    entry_url,
+    external_id,
+    study_name,
+)
 from heard.chat_app.studies.votes import Marks
 from heard.chat_app.web.dependencies import CountryDep, ParticipantDep, Site, SiteDep
 from heard.chat_app.web.pages.crisis_help import handoff_card
@@ -65,25 +72,26 @@ class OwnBallot:
 
 
 async def enter(
-    site: Site, name: str, participant: str | None, external: str | None
-) -> tuple[StudyFile, str, Participation | None]:
+    site: Site, study: StudyFile, participant: str | None, external: str | None
+) -> tuple[str, Participation | None]:
     """Return somebody who may take part and has agreed, enrolled or not. Raises PageRefused and EarlyResponse."""
-    study = await site.surveys.study(name)
     participation = await site.surveys.participation(study, participant) if participant else None
     check_entry(study, external, participation)
+    await site.surveys.check_link(study, external, participant)
     consent = await site.surveys.consent(participant)
     if participant is None or consent is Consent.MISSING:
-        raise _redirect(consent_url(study.id, external))
+        raise _redirect(consent_url(study, external))
     if consent is Consent.NO_RESEARCH:
-        raise _redirect(entry_url(study.id, external, "/research"))
-    return study, participant, participation
+        raise _redirect(entry_url(study, external, "/research"))
+    return participant, participation
 
 
 async def visit_of(site: SiteDep, name: str, participant: ParticipantDep) -> Visit:
     """An enrolled person. Raises PageRefused, and EarlyResponse to the entry or the questions."""
-    study, known, participation = await enter(site, name, participant, None)
+    study = await site.surveys.study(name)
+    known, participation = await enter(site, study, participant, None)
     if participation is None:
-        raise _redirect(entry_url(study.id, None))
+        raise _redirect(entry_url(study, None))
     return Visit(study, known, participation)
 
 
@@ -106,15 +114,17 @@ router = APIRouter()
 @router.get("/survey")
 async def by_parameters(request: Request, site: SiteDep) -> Response:
     """The entry for links that name the study by a parameter."""
-    study = await site.surveys.study(study_name(request.query_params))
-    return RedirectResponse(entry_url(study.id, external_id(request.query_params)), 303)
+    query = request.query_params.multi_items()
+    study = await site.surveys.study(study_name(query))
+    return RedirectResponse(entry_url(study, external_id(query, study)), 303)
 
 
 @router.get("/survey/{name}")
 async def first_page(request: Request, site: SiteDep, name: str, participant: ParticipantDep) -> Response:
     """The introduction; for whoever is enrolled, the way on."""
-    external = external_id(request.query_params)
-    study, known, participation = await enter(site, name, participant, external)
+    study = await site.surveys.study(name)
+    external = external_id(request.query_params.multi_items(), study)
+    known, participation = await enter(site, study, participant, external)
     if participation is not None:
         return RedirectResponse(Visit(study, known, participation).onward, 303)
     return survey_page(
@@ -130,21 +140,22 @@ async def first_page(request: Request, site: SiteDep, name: str, participant: Pa
 @router.post("/survey/{name}")
 async def start(site: SiteDep, name: str, participant: ParticipantDep, pid: Annotated[str, Form()] = "") -> Response:
     """Enrol."""
-    external = external_id({"pid": pid})
-    study, known, participation = await enter(site, name, participant, external)
+    study = await site.surveys.study(name)
+    external = checked_id(pid, study)
+    known, participation = await enter(site, study, participant, external)
     if participation is None:
         await site.surveys.enrol(study, known, external)
-    return RedirectResponse(entry_url(study.id, None), 303)
+    return RedirectResponse(entry_url(study, None), 303)
 
 
 @router.get("/survey/{name}/research")
 async def needs_research(request: Request, site: SiteDep, name: str, participant: ParticipantDep) -> Response:
     """For whoever has agreed to the chat and not to research."""
-    external = external_id(request.query_params)
     study = await site.surveys.study(name)
+    external = external_id(request.query_params.multi_items(), study)
     if await site.surveys.consent(participant) is not Consent.NO_RESEARCH:
-        return RedirectResponse(entry_url(study.id, external), 303)
-    return survey_page("survey_research.html", study=study, where=consent_url(study.id, external))
+        return RedirectResponse(entry_url(study, external), 303)
+    return survey_page("survey_research.html", study=study, where=consent_url(study, external))
 
 
 @router.get("/survey/{name}/chat")

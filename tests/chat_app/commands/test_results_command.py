@@ -56,11 +56,28 @@ def test_tables_json_and_pictures_say_the_same(folder: Path) -> None:
         assert all(one in texts for one in NAMES)
 
 
+def test_every_table_tells_its_sample_and_a_source_can_be_hidden() -> None:
+    fill([*VOTES, Cast(1, NAMES, most=1, least=2, leaks=(1,), item=2)])
+    shown = run("warm").stdout
+    for words in ("of ballots", "From 12 ballots of 12 people.", "ballots", "marks", "6 of 12", "showings", "1 of 13"):
+        assert words in shown, words
+    assert "over 1 items and 12 judgements" in shown
+    hidden = run("warm", "--hide", NAMES[0], "--hide", NAMES[2]).stdout
+    assert f"Hidden, and counted all the same: {NAMES[0]}, {NAMES[2]}." in hidden
+    tables = hidden.split("\n", 1)[1]
+    assert NAMES[0] not in tables
+    assert NAMES[1] in tables
+    read, all_of_it = (json.loads(run("warm", "--json", *more).stdout) for more in (["--hide", NAMES[0]], []))
+    assert read["counted"] == all_of_it["counted"]
+    assert (read["hidden"], len(read["shares"]), len(all_of_it["shares"])) == ([NAMES[0]], 2, 3)
+
+
 def test_faults_are_sentences(folder: Path) -> None:
     for arguments, words in (
         (["warm"], "no study in this database yet"),
         (["wram"], "Did you mean warm?"),
         (["warm", "--condition", "y"], "There are: x."),
+        (["warm", "--hide", "ann & ko"], "Did you mean ann & co?"),
         (["warm", "--pictures", "file/below"], "Cannot write the pictures"),
     ):
         assert words in run(*arguments).sentence

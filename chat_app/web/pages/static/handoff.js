@@ -59,7 +59,7 @@ async function choose(card, country) {
   const danger = card.dataset.danger;
   const body = new URLSearchParams({ country, language: card.lang, danger });
   try {
-    const answer = await fetch("/help/country", { method: "POST", body, headers: { Accept: "application/json" } });
+    const answer = await fetch(new URL("../help/country", import.meta.url), { method: "POST", body, headers: { Accept: "application/json" } });
     if (!answer.ok) throw new Error(answer.statusText);
     const { html } = await answer.json();
     chosen.set(`${card.lang} ${danger}`, html);
@@ -72,7 +72,7 @@ async function choose(card, country) {
     window.postMessage({ heard: "country", country }, window.location.origin);
   } catch {
     card.removeAttribute("aria-busy");
-    location.assign(`/help?country=${encodeURIComponent(country)}`); // the numbers, by the plain way
+    location.assign(new URL(`../help?country=${encodeURIComponent(country)}`, import.meta.url)); // the numbers, by the plain way
   }
 }
 
