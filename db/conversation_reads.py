@@ -4,7 +4,7 @@ from sqlalchemy import ColumnElement, select
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import selectinload
 
-from heard.db.records import MessageRecord, ReplyRecord
+from heard.db.records import MessageRecord, Outcome, ReplyRecord
 from heard.db.rows import message_record, reply_record
 from heard.db.tables import ConversationRow, DraftRow, MessageRow, ReplyRow
 
@@ -15,6 +15,12 @@ async def read_messages(session: AsyncSession, conversation_id: str) -> list[Mes
         select(MessageRow).where(MessageRow.conversation_id == conversation_id).order_by(MessageRow.position)
     )
     return [message_record(row) for row in rows]
+
+
+async def read_outcome(session: AsyncSession, message_id: str) -> Outcome | None:
+    """Return how a stored message ended, or None if it is not stored."""
+    found = await session.scalar(select(MessageRow.outcome).where(MessageRow.id == message_id))
+    return None if found is None else Outcome(found)
 
 
 async def read_replies(session: AsyncSession, condition: ColumnElement[bool]) -> list[ReplyRecord]:

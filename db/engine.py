@@ -1,17 +1,14 @@
 """The database engine: SQLite in WAL mode by default, PostgreSQL by its URL. Migrations run from here."""
 
 import asyncio
-import os
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
-from pathlib import Path
 from typing import Any
 from weakref import WeakKeyDictionary
 
 from alembic import command
 from alembic.config import Config
 from alembic.runtime.migration import MigrationContext
-from alembic.script import ScriptDirectory
 from alembic.util.exc import CommandError
 from sqlalchemy import Connection, event, text
 from sqlalchemy.engine import URL, make_url
@@ -19,8 +16,12 @@ from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 from tenacity import AsyncRetrying, retry_if_exception, stop_after_delay, wait_random
 
-from heard.db.errors import StoreBusy, StoreError, StoreUnavailable, translate
+from heard.db.errors import StoreBusy, StoreError, StoreOutdated, StoreUnavailable
+from heard.db.postgres import create_postgres
+from heard.db.schema import MIGRATIONS, NEWER, check_schema, revisions
 from heard.db.sqlite_driver import connection_factory
+from heard.db.sqlite_file import check_url, make_file
+from heard.db.translate import translate
 
 DRIVERS = ("sqlite+aiosqlite", "postgresql+asyncpg")
 BEGIN = "heard_begin"
@@ -28,8 +29,11 @@ BEGIN = "heard_begin"
 may not stand in a transaction."""
 READ, WRITE, NONE = "BEGIN", "BEGIN IMMEDIATE", ""
 
-_MIGRATIONS = Path(__file__).parent / "migrations"
 _MIGRATION_SECONDS = 30.0
+ANSWER_SECONDS = 5.0
+"""Longest time of a statement on PostgreSQL that somebody waits for, beside the wait for a lock."""
+PATIENT_SECONDS = 600.0
+"""The same for a command, which may read or change a whole table."""
 _LOCK_KEY = 7_205_119_001
 """Any fixed number: the advisory lock that keeps two migrating processes apart on PostgreSQL."""
 
@@ -67,11 +71,12 @@ def write_queue(engine: AsyncEngine) -> AbstractAsyncContextManager[None]:
     return _queues.get(engine) or nullcontext()
 
 
-def create_engine(url: str, *, lock_seconds: float = 5.0) -> AsyncEngine:
+def create_engine(url: str, *, lock_seconds: float = 5.0, answer_seconds: float = ANSWER_SECONDS) -> AsyncEngine:
     """Return an engine for `sqlite+aiosqlite:///path` or `postgresql+asyncpg://...`.
 
-    A write waits up to `lock_seconds` for another process's lock. No connection is opened yet, and no table made: call
-    `upgrade` first. Raises StoreUnavailable for an invalid URL, or if its driver is not installed.
+    A write waits up to `lock_seconds` for another process's lock, and PostgreSQL takes up to `answer_seconds` more for
+    a statement. No connection is opened yet, and no table made: call `upgrade` first. Raises StoreUnavailable for an
+    invalid URL, or if its driver is not installed.
     """
     parsed = _parse(url)
     # Errors never carry parameters: they are people's words.
@@ -81,20 +86,14 @@ def create_engine(url: str, *, lock_seconds: float = 5.0) -> AsyncEngine:
         _prepare_sqlite(engine)
         _queues[engine] = WriteQueue(lock_seconds)
         return engine
-    server_settings = {"lock_timeout": str(int(lock_seconds * 1000)), "application_name": "heard"}
-    try:
-        return create_async_engine(
-            parsed, connect_args={"server_settings": server_settings}, pool_pre_ping=True, **options
-        )
-    except ModuleNotFoundError as error:
-        raise StoreUnavailable("PostgreSQL needs its driver. Install it by `pip install asyncpg`.") from error
+    return create_postgres(parsed, lock_seconds, lock_seconds + answer_seconds, options)
 
 
 @asynccontextmanager
 async def open_database(url: str, *, lock_seconds: float = 5.0) -> AsyncIterator[AsyncEngine]:
     """Upgrade a database and open an engine on it, for one command."""
     await upgrade(url)
-    engine = create_engine(url, lock_seconds=lock_seconds)
+    engine = create_engine(url, lock_seconds=lock_seconds, answer_seconds=PATIENT_SECONDS)
     try:
         yield engine
     finally:
@@ -109,14 +108,16 @@ def printable_url(url: str) -> str:
 def _parse(url: str) -> URL:
     try:
         parsed = make_url(url)
-    except ArgumentError:
+    except (ArgumentError, ValueError):  # the latter for a port that is no number
         parsed = URL.create("none")
-    if parsed.drivername in DRIVERS:
-        return parsed
-    raise StoreUnavailable(
-        "The database's address is not one: it reads sqlite+aiosqlite:///path or postgresql+asyncpg://user@host/name. "
-        "Mend `database_url`."
-    )
+    if parsed.drivername not in DRIVERS:
+        raise StoreUnavailable(
+            "The database's address is not one: it reads sqlite+aiosqlite:///path or "
+            "postgresql+asyncpg://user@host/name. Mend `database_url`."
+        )
+    if parsed.get_backend_name() == "sqlite":
+        check_url(parsed, url)
+    return parsed
 
 
 def _prepare_sqlite(engine: AsyncEngine) -> None:
@@ -147,14 +148,16 @@ async def upgrade(url: str) -> None:
     Does nothing, and needs no write permission, if it is up to date. Two processes may call it at once: one migrates,
     the other waits. It is one transaction. Raises StoreError with a plain sentence.
     """
-    engine = create_engine(url, lock_seconds=_MIGRATION_SECONDS)
+    engine = create_engine(url, lock_seconds=_MIGRATION_SECONDS, answer_seconds=PATIENT_SECONDS)
     failure: StoreError
     try:
-        _make_file(engine.url)
+        if engine.dialect.name == "sqlite":
+            make_file(engine.url)
         async with engine.connect() as connection:
             current = await connection.run_sync(_current)
-        if current == _head():
-            return
+            if current == revisions()[0]:
+                await check_schema(connection, engine.dialect.name)
+                return
         if engine.dialect.name == "sqlite":
             await _set_wal(engine)
         async with engine.execution_options(**{BEGIN: WRITE}).begin() as connection:
@@ -165,24 +168,10 @@ async def upgrade(url: str) -> None:
     except (SQLAlchemyError, OSError) as error:
         failure = translate(error)
     except CommandError:
-        failure = StoreUnavailable(
-            "The database was made by a newer version of heard. Install that version, or point `database_url` or "
-            "`data_dir` at another database."
-        )
+        failure = StoreOutdated(NEWER)
     finally:
         await engine.dispose()
     raise failure
-
-
-def _make_file(url: URL) -> None:
-    """Make the file before SQLite does, so that only its owner can read what people wrote."""
-    name = url.database
-    if url.get_backend_name() != "sqlite" or not name or name == ":memory:" or name.startswith("file:"):
-        return
-    path = Path(name)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    if not path.exists():
-        os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
 
 
 def _is_busy(error: BaseException) -> bool:
@@ -206,12 +195,8 @@ async def _set_wal(engine: AsyncEngine) -> None:
 def _config() -> Config:
     config = Config()
     # ConfigParser would take a % in the path for its own.
-    config.set_main_option("script_location", str(_MIGRATIONS).replace("%", "%%"))
+    config.set_main_option("script_location", str(MIGRATIONS).replace("%", "%%"))
     return config
-
-
-def _head() -> str | None:
-    return ScriptDirectory.from_config(_config()).get_current_head()
 
 
 def _current(connection: Connection) -> str | None:

@@ -17,11 +17,12 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 from sqlalchemy.orm import aliased
 
 from heard.db.column_types import JsonList, JsonText
-from heard.db.errors import StoreError, translate
+from heard.db.errors import StoreError
 from heard.db.research_export_slots import Arrangements, ExportSlots
 from heard.db.study_records import StudyKind
 from heard.db.study_tables import AnswerRow, BallotRow, EnrolmentRow, ItemRow, SlotRow, StudyRow, VoteChangeRow, VoteRow
 from heard.db.tables import ConsentRow, ConversationRow, MessageRow
+from heard.db.translate import translate
 
 Batch = dict[str, Sequence[Any]]
 Engine = AsyncEngine

@@ -2,17 +2,20 @@
 
 aiosqlite makes a cursor, executes, fetches and closes in a thread of its own, one after the other. For each trip both
 threads have to get the interpreter's lock: on a busy server, with fifty people voting, the trips took longer than the
-statements. So here the first rows are fetched together with the statement.
+statements. So here the first rows are fetched together with the statement. On the same trips it is seen to that the
+file is still the one at its address: where a transaction begins, and before a commit is acknowledged.
 """
 
 import asyncio
 import sqlite3
 from collections.abc import Awaitable, Callable, Iterable
-from functools import partial
 from typing import Any
 
 import aiosqlite
 from sqlalchemy.engine import URL
+
+from heard.db.sqlite_file import FileFault, Identity, OpenFiles, identity, path_of, why_closed
+from heard.db.translate import MOVED
 
 PREFETCHED_ROWS = 500
 """Rows fetched with the statement. If there are more, the cursor stays open and is fetched from as usual."""
@@ -22,6 +25,7 @@ class PrefetchingCursor(aiosqlite.Cursor):
     """A cursor that fetches the first rows with its statement; otherwise like aiosqlite's."""
 
     _cursor: sqlite3.Cursor
+    _conn: "PrefetchingConnection"
 
     def __init__(self, connection: "PrefetchingConnection") -> None:
         self.iter_chunk_size = connection._iter_chunk_size
@@ -71,8 +75,13 @@ class PrefetchingCursor(aiosqlite.Cursor):
 
     def _start(self, run: Any, sql: str, parameters: Any) -> None:
         """Run the statement; called in the connection's thread, like everything that touches the sqlite3 cursor."""
-        self._cursor = self._conn._conn.cursor()
+        connection, files = self._conn._conn, self._conn.files
+        if begins := sql.startswith("BEGIN"):
+            files.check()
+        self._cursor = connection.cursor()
         run(self._cursor, sql, parameters)
+        if connection.in_transaction and not begins:
+            files.read()
         self._rows = self._cursor.fetchmany(PREFETCHED_ROWS) if self._cursor.description else []
         self._open = len(self._rows) == PREFETCHED_ROWS
         if not self._open:
@@ -80,23 +89,53 @@ class PrefetchingCursor(aiosqlite.Cursor):
 
 
 class PrefetchingConnection(aiosqlite.Connection):
-    """An aiosqlite connection with PrefetchingCursors."""
+    """An aiosqlite connection with PrefetchingCursors; `files` are those that it has open."""
+
+    files = OpenFiles(None)
 
     def cursor(self) -> PrefetchingCursor:  # type: ignore[override]  # aiosqlite's has to be awaited, or entered as this one
         """Return a cursor; its sqlite3 cursor is made with its first statement."""
         return PrefetchingCursor(self)
 
+    async def commit(self) -> None:
+        """Commit. Raises FileFault if that went into a file that is not at its address any more."""
+        await self._execute(self._commit)  # type: ignore[no-untyped-call]
+
+    def _commit(self) -> None:
+        wrote = self._conn.in_transaction
+        self._conn.commit()
+        if wrote:
+            self.files.check()
+
 
 def connection_factory(url: URL, lock_seconds: float) -> Callable[[], Awaitable[PrefetchingConnection]]:
-    """Return a function that opens connections to `url`, which wait up to `lock_seconds` for a lock."""
-    arguments, options = url.get_dialect()().create_connect_args(url)
+    """Return a function that opens connections to `url`, which wait up to `lock_seconds` for a lock.
+
+    The first one makes the file, if there is none. All others open the same file, or raise FileFault.
+    """
+    arguments, found = url.get_dialect()().create_connect_args(url)
+    options: Any = {**found, "timeout": lock_seconds}
+    path = path_of(url)
+    first: Identity | None = None
+
+    def connect() -> Any:
+        if first is not None and path is not None and identity(path) != first:
+            raise FileFault(MOVED)
+        try:
+            return sqlite3.connect(str(arguments[0]), **options)
+        except sqlite3.OperationalError as error:
+            if (told := why_closed(path)) is None:
+                raise
+            raise FileFault(error.sqlite_errorcode, told) from None
 
     async def connect_and_open() -> PrefetchingConnection:
-        connect = partial(sqlite3.connect, *arguments, **{**options, "timeout": lock_seconds})
+        nonlocal first
         connection = PrefetchingConnection(connect, iter_chunk_size=64)
+        connection.files = OpenFiles(path)
         connection._thread.daemon = True  # as SQLAlchemy does: a connection must not keep a program from ending
         try:
             await connection
+            first = first or await connection._execute(connection.files.opened)  # type: ignore[no-untyped-call]
         except sqlite3.Error:
             # aiosqlite tells its thread to end and does not wait. If the event loop ends first, the thread dies of it
             # and prints a traceback beside the sentence of a command.

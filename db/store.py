@@ -15,7 +15,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession
 
 from heard.db import nudge_days, retention
-from heard.db.conversation_reads import read_messages, read_owner, read_replies
+from heard.db.conversation_reads import read_messages, read_outcome, read_owner, read_replies
 from heard.db.erase import delete_conversation_rows, delete_participant_rows, scrub
 from heard.db.errors import (
     StoreBusy,
@@ -267,6 +267,10 @@ class Store:
     async def messages(self, conversation_id: str) -> list[MessageRecord]:
         """Return every message of a conversation in order, with its outcome."""
         return await self._read(lambda session: read_messages(session, conversation_id))
+
+    async def outcome(self, message_id: str) -> Outcome | None:
+        """Return how a stored message ended, or None if it is not stored."""
+        return await self._read(lambda session: read_outcome(session, message_id))
 
     async def reply(self, reply_id: str) -> ReplyRecord | None:
         """Return one reply with its drafts and scores, or None."""

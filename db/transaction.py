@@ -14,9 +14,11 @@ from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession
 from tenacity import AsyncRetrying, retry_if_exception_type, stop_after_attempt, wait_random_exponential
 
+from heard.db.condition import note_fault, note_success
 from heard.db.engine import BEGIN, READ, WRITE, write_queue
-from heard.db.errors import StoreBusy, StoreError, translate
+from heard.db.errors import StoreBusy, StoreError
 from heard.db.text import clean_value
+from heard.db.translate import translate
 
 Result = TypeVar("Result")
 Work = Callable[[AsyncSession], Awaitable[Result]]
@@ -51,6 +53,22 @@ async def _retried(engine: AsyncEngine, work: Work[Result], write: bool, attempt
 
 
 async def _once(engine: AsyncEngine, work: Work[Result], write: bool) -> Result:
+    result = await attempt(engine, work, write=write)
+    if write:
+        note_success(engine)
+    return result
+
+
+async def attempt(engine: AsyncEngine, work: Work[Result], *, write: bool) -> Result:
+    """Run `work` in one transaction, once, and note a fault of the database (`db/condition.py`). Raises StoreError."""
+    try:
+        return await _attempted(engine, work, write)
+    except StoreError as error:
+        note_fault(engine, error)
+        raise
+
+
+async def _attempted(engine: AsyncEngine, work: Work[Result], write: bool) -> Result:
     failure: StoreError
     try:
         async with (

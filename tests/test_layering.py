@@ -49,6 +49,7 @@ HOMES = {
     "alembic": {"db/"},
     "anthropic": {"chat_app/models/providers/"},
     "anyascii": {"scorer/disguises.py"},
+    "asyncpg": {"db/postgres.py"},
     "chainlit": {"chat_app/integrations/chainlit_plugin.py", "chat_app/page/", "chat_app/web/chat_mount.py"},
     "charset_normalizer": {"scorer/text_encoding.py"},
     "confusable_homoglyphs": {"scorer/disguises.py"},

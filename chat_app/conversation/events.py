@@ -1,5 +1,6 @@
 """The request of a turn, and the events that the turn yields."""
 
+import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -124,6 +125,14 @@ class NotSaved:
     sentence: str
     text: str
     drafts: tuple[DraftRecord, ...]
+
+
+class StoppedUnsaved(asyncio.CancelledError):
+    """The turn was stopped, and what had arrived could not be stored; `sentence` says why."""
+
+    def __init__(self, sentence: str) -> None:
+        super().__init__()
+        self.sentence = sentence
 
 
 @dataclass(frozen=True, slots=True)

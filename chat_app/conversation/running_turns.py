@@ -27,6 +27,7 @@ from heard.chat_app.conversation.events import (
     NotSaved,
     Refused,
     Scored,
+    StoppedUnsaved,
     Token,
     TurnEvent,
     TurnRequest,
@@ -50,7 +51,9 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Stopped:
-    """The person pressed Stop; what had arrived is stored as a stopped draft."""
+    """The person pressed Stop; what had arrived is stored as a stopped draft, unless there is a `fault`, a sentence."""
+
+    fault: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,10 +222,10 @@ class RunningTurn:
                 async for event in stream:
                     self.view.apply(event)
                     self._wake()
-        except asyncio.CancelledError:
+        except asyncio.CancelledError as stop:
             # Stop, or the server going down. The generator has stored what had arrived before it let this through.
             if self.view.end is None:
-                self.view.finish(Stopped())
+                self.view.finish(Stopped(stop.sentence if isinstance(stop, StoppedUnsaved) else ""))
         except Exception as error:  # noqa: BLE001 - the boundary: a fault of ours must end on the page, without its text
             reference = secrets.token_hex(4)
             log.error("turn failed, reference %s: %s", reference, type(error).__name__)

@@ -31,6 +31,7 @@ from heard.chat_app.conversation.events import (
     Finished,
     NotSaved,
     Refused,
+    StoppedUnsaved,
     Token,
     TurnEvent,
     TurnRequest,
@@ -234,11 +235,13 @@ async def write_reply(request: TurnRequest, services: Services, past: PromptHist
         async with aclosing(write_drafts(services, answer_request, drafts)) as events:
             async for event in events:
                 yield event
-    except (asyncio.CancelledError, GeneratorExit):
+    except (asyncio.CancelledError, GeneratorExit) as stop:
         drafts.end(DraftStatus.STOPPED)
         outcome = Outcome.ANSWERED if drafts.complete else Outcome.STOPPED
         # Shielded: what the person read before pressing Stop is written even if the task is cancelled once more.
-        await asyncio.shield(close_message(request, services, outcome, drafts.reply_record(request)))
+        fault = await asyncio.shield(close_message(request, services, outcome, drafts.reply_record(request)))
+        if fault is not None and isinstance(stop, asyncio.CancelledError):
+            raise StoppedUnsaved(fault) from None
         raise
     except ModelFailure as failure:
         drafts.end(DraftStatus.BROKEN, failure.sentence)

@@ -301,11 +301,8 @@ async def on_message(message: cl.Message) -> None:
     await emitter().send_window_message({"heard": "conversation", "id": session.thread_id})
     await follow(turn, session, saves_history=True)
     save_choices(session)
-    failure = cast(Any, get_data_layer)().pop_failure(session.thread_id)
-    if failure is not None:
-        await emitter().send_toast(
-            f"{failure} The list of chats may lack something; your messages are stored.", "warning"
-        )
+    if failure := await cast(Any, get_data_layer)().told_failure(session.thread_id, message.id):
+        await emitter().send_toast(failure, "warning")
 
 
 @guarded

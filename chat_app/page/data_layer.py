@@ -6,7 +6,8 @@ from Chainlit's class:
 - A failure is a `StoreError` (a plain sentence; no SQL, no words of anybody) where Chainlit's class swallows it. Reads,
   renaming and deleting raise it: Chainlit's routes then answer 500, and its sockets log the sentence. Steps are
   written by tasks that nobody waits for, so there it is logged and kept for `pop_failure`, which the app may ask after
-  a turn: the turn itself is safe in our tables. Writes wait for a lock like the store's, and try again.
+  a turn: the turn itself has been stored in our tables, or has said that it was not. Writes wait for a lock like the
+  store's, and try again.
 - A thread is written only for a user who is a participant in our tables, and never again once it is erased. So a
   reply that still streams after "erase my data" brings nothing back, and nobody without consent gets a row.
 - Every write is checked against the session's user, because the browser chooses the ids of messages.
@@ -46,10 +47,12 @@ from heard.chat_app.page.history_rows import (
     title_of,
     upsert,
 )
+from heard.chat_app.page.wording import gap_text
 from heard.chat_app.safety.bounded_text import bounded_text
 from heard.chat_app.safety.reading_queue import reading_queue
 from heard.db.chainlit_tables import STEP_COLUMNS
 from heard.db.errors import StoreDenied, StoreError
+from heard.db.records import Outcome
 from heard.db.store import Store
 from heard.db.text import clean_value
 from heard.db.transaction import run_sql
@@ -105,6 +108,17 @@ class HeardDataLayer(SQLAlchemyDataLayer):
     def pop_failure(self, thread_id: str) -> str | None:
         """Return and forget the sentence for the last step of this thread that could not be stored, or None."""
         return self._failures.pop(thread_id, None)
+
+    async def told_failure(self, thread_id: str, message_id: str) -> str | None:
+        """Like `pop_failure`, as a notice that says whether the turn of this message is in our tables all the same."""
+        failure = self.pop_failure(thread_id)
+        if failure is None:
+            return None
+        try:
+            outcome = await self.store.outcome(message_id)
+        except StoreError:
+            outcome = None
+        return gap_text(failure, stored=outcome not in (None, Outcome.PENDING))
 
     # Users
 

@@ -39,6 +39,9 @@ STOPPED_BALLOT = (
     "> Stopped. What had arrived of the answers is kept and not shown, and there is nothing to vote on. "
     "Write your next message to go on."
 )
+STOPPED_BALLOT_LOST = "The answers are lost, so there is nothing to vote on. Write your next message to go on."
+ON_PAGE_ONLY = "What had arrived stays on this page only and is not in your history."
+GAP = "The list of chats may lack something"
 INTERRUPTED = "This message was not answered. Please send it again."
 NO_PERSONA = "There is no such persona here. Choose one from the menu at the top, or reload the page."
 NO_STRATEGY = "There is no such strategy here any more. Choose one in the settings, or reload the page."
@@ -70,6 +73,12 @@ def writing_text(number: int) -> str:
 def crash_text(reference: str) -> str:
     """Return the sentence for an internal error."""
     return f"Something went wrong on our side. Please try again; if it happens again, tell us the number {reference}."
+
+
+def gap_text(failure: str, *, stored: bool) -> str:
+    """Return the notice for a page's history that could not be written; `stored` says whether our tables have the
+    message and how it ended."""
+    return f"{failure} {GAP}; your messages are stored." if stored else f"{failure} {GAP}."
 
 
 def quote(sentence: str) -> str:
@@ -114,15 +123,21 @@ def _final_text(view: TurnView) -> str:
             return f"{_draft_text(drafts) if drafts else safe_final_markdown(text)}\n\n{quote(sentence)}"
         case BallotReady():
             return BALLOT
-        case Stopped() if view.writing:
-            return STOPPED_BALLOT
-        case Stopped():
+        case Stopped(fault) if view.writing:
+            return _unsaved_stop(fault, STOPPED_BALLOT_LOST) if fault else STOPPED_BALLOT
+        case Stopped(fault):
             best = _best_draft(view)
+            if fault and (best or view.text):
+                return f"{safe_final_markdown(best or view.text).rstrip()}\n\n{_unsaved_stop(fault, ON_PAGE_ONLY)}"
             return stopped_text(view.text) if best is None else f"{safe_final_markdown(best)}\n\n{STOPPED_REWRITE}"
         case Crashed(reference):
             return broken_text(view.text, crash_text(reference))
         case _:
             return safe_final_markdown(view.text)
+
+
+def _unsaved_stop(fault: str, what: str) -> str:
+    return quote(f"Stopped. {fault} {what}")
 
 
 def _best_draft(view: TurnView) -> str | None:

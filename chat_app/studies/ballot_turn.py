@@ -25,6 +25,7 @@ from heard.chat_app.conversation.events import (
     BallotsSkipped,
     Failed,
     Refused,
+    StoppedUnsaved,
     TurnEvent,
     TurnRequest,
 )
@@ -99,9 +100,9 @@ async def _ballot(
     try:
         yield AnswersStarted(len(tasks))
         answers = await asyncio.gather(*tasks)
-    except (asyncio.CancelledError, GeneratorExit):
+    except (asyncio.CancelledError, GeneratorExit) as stop:
         # Shielded: what had arrived is written even if the task is cancelled once more.
-        await asyncio.shield(
+        fault = await asyncio.shield(
             _finish_stopped(
                 request,
                 services,
@@ -113,6 +114,8 @@ async def _ballot(
                 ],
             )
         )
+        if fault is not None and isinstance(stop, asyncio.CancelledError):
+            raise StoppedUnsaved(fault) from None
         raise
     ending = asyncio.ensure_future(_finish(request, services, study, ballot, answers))
     try:
@@ -182,8 +185,9 @@ async def _finish_stopped(
     ballot: BallotRecord,
     tasks: Sequence["asyncio.Future[AnswerRecord]"],
     unfinished: Sequence[Callable[[], AnswerRecord]],
-) -> None:
-    """Store what had arrived; `unfinished` makes the records of the answers that were not complete.
+) -> str | None:
+    """Store what had arrived; `unfinished` makes the records of the answers that were not complete. Returns the
+    sentence of the fault, or None.
 
     All answers are stored as STOPPED, complete ones too: which one was first must not show.
     """
@@ -194,8 +198,10 @@ async def _finish_stopped(
         replace(found, status=AnswerStatus.STOPPED) if isinstance(found, AnswerRecord) else make_unfinished()
         for make_unfinished, found in zip(unfinished, ended, strict=True)
     ]
+    fault: str | None = None
     try:
         await services.studies.finish_ballot(ballot.id, answers)
     except StoreError as error:
         log.error("stopped answers could not be stored: %s", type(error).__name__)
-    await close_message(request, services, Outcome.STOPPED, None)
+        fault = str(error)
+    return await close_message(request, services, Outcome.STOPPED, None) or fault

@@ -15,6 +15,8 @@ from heard.chat_app.web.pages.rendering import error_response, wants_page
 from heard.db.errors import StoreError
 
 MOUNT = "/chat"
+OWN = "heard.own"
+"""Mark in the scope of a request below MOUNT whose fault is told by a page of ours, and not by the chat."""
 PUBLIC_PATHS = ("/chat/assets/", "/chat/public/", "/chat/avatars/", "/chat/favicon", "/chat/logo")
 """Files of the page without anything of anybody; they need no consent."""
 BLOCKED_PATHS = (
@@ -64,7 +66,8 @@ class ConsentGate:
         try:
             allowed = participant is not None and await self.may_chat(participant)
         except StoreError as error:
-            await error_response(scope, 503, "The database does not answer", str(error))(scope, receive, send)
+            scope[OWN] = True
+            await error_response(scope, 503, "The database is in trouble", str(error))(scope, receive, send)
             return
         if participant is None or not allowed:
             await consent_required(scope)(scope, receive, send)

@@ -12,14 +12,15 @@ from heard.chat_app.page.prompt_watch import prompts_state
 from heard.chat_app.safety import crisis_check
 from heard.chat_app.studies.study_file import StudyFile
 from heard.chat_app.web.logs import kind_and_place
+from heard.db.condition import last_fault
 from heard.db.errors import StoreError
+from heard.db.probe import look
 
 CHECK_SECONDS = 5.0
 """Between two looks at the database."""
 FIRST_PAGE_SECONDS = 3.0
 """How long the engine waits with its loading, which holds up everything else for a second, so that the first page comes
 before it. A message that is sent sooner starts it by itself."""
-NOBODY = "00000000-0000-0000-0000-000000000000"
 
 log = logging.getLogger(__name__)
 
@@ -31,27 +32,33 @@ class Health:
     def __init__(self, services: Services, live_study: StudyFile | None = None) -> None:
         self._services, self._live_study = services, live_study
         self._model = "starting"
-        self._database = "ok"  # it has just been migrated
+        self._told: str | None = None
         self._models_file = ModelsFile(services.settings.models_file)
 
     def state(self) -> dict[str, str]:
         """`status` is "ok", "starting" (the model still loads) or "degraded"; the others say which part.
 
-        `prompts` is "ok", "kept" (an edit is broken, so the last good version is in use) or "waiting" (edits wait for a
-        restart, because a live study runs); the chat works all the same. `resting` is there while servers of models are
-        left alone, and names the models (in blind mode their number). `models` is "waiting" and
-        there while models.toml is another than the one that was read at the start.
+        While `database` is "failed", `fault` says in a word what it is (`kind` of `db/errors.py`), and `sentence` what
+        to do. `prompts` is "ok", "kept" (an edit is broken, so the last good version is in use) or "waiting" (edits
+        wait for a restart, because a live study runs); the chat works all the same. `resting` is there while servers of
+        models are left alone, and names the models (in blind mode their number). `models` is "waiting" and there while
+        models.toml is another than the one that was read at the start.
         """
-        parts = {"model": self._model, "database": self._database, "scorer": "ready"}
+        fault = self._fault()
+        parts = {"model": self._model, "database": "failed" if fault else "ok", "scorer": "ready"}
         failed = "failed" in parts.values()
         status = "degraded" if failed else "starting" if self._model == "starting" else "ok"
         return {
             "status": status,
             **parts,
+            **({"fault": fault.kind, "sentence": str(fault)} if fault else {}),
             "prompts": prompts_state(self._services),
             **self._resting(),
             **self._edited(),
         }
+
+    def _fault(self) -> StoreError | None:
+        return last_fault(self._services.store.engine)
 
     def _resting(self) -> dict[str, str]:
         names = self._services.models.cooling_down
@@ -88,10 +95,10 @@ class Health:
 
     async def _watch_database(self) -> None:
         while True:
-            try:
-                await self._services.store.participant(NOBODY)
-                self._database = "ok"
-            except StoreError:
-                self._database = "failed"
+            fault = await look(self._services.store.engine)
+            told = str(fault) if fault else None
+            if told != self._told:
+                self._told = told
+                log.error("%s", told) if told else log.info("The database works again.")
             self._edited()  # tells the log
             await asyncio.sleep(CHECK_SECONDS)

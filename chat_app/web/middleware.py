@@ -11,7 +11,7 @@ from fastapi.responses import Response
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from heard.chat_app.web.consent_gate import is_chat
+from heard.chat_app.web.consent_gate import OWN, is_chat
 from heard.chat_app.web.logs import kind_and_place
 from heard.chat_app.web.pages.rendering import error_response
 
@@ -106,7 +106,7 @@ class ErrorBoundary:
             nonlocal started, replaced
             if message["type"] == "http.response.start":
                 started = True
-                if is_chat(scope["path"]) and message["status"] >= 500:
+                if is_chat(scope["path"]) and message["status"] >= 500 and OWN not in scope:
                     replaced = True
                     await _server_error(scope)(scope, receive, send)
             if not replaced:

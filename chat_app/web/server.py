@@ -196,4 +196,4 @@ async def _on_bad_form(request: Request, _: Exception) -> Response:
 
 
 async def _on_store(request: Request, error: Exception) -> Response:
-    return error_response(request.scope, 503, "The database does not answer", str(error))
+    return error_response(request.scope, 503, "The database is in trouble", str(error))

@@ -4,10 +4,11 @@ import importlib.util
 import os
 import pwd
 import shutil
+import signal
 import subprocess
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -62,3 +63,24 @@ def cluster(*, durable: bool = False) -> Iterator[str]:
     finally:
         run("pg_ctl", "-D", data, "-m", "immediate", "stop")
         shutil.rmtree(folder)
+
+
+def processes(url: str) -> list[int]:
+    """Ids of the server's processes: the first one and its children."""
+    first = int(Path(url.partition("host=")[2], "data", "postmaster.pid").read_text().split()[0])
+    listed = subprocess.run(["pgrep", "-P", str(first)], stdout=subprocess.PIPE, text=True, check=False).stdout
+    return [first, *map(int, listed.split())]
+
+
+@contextmanager
+def frozen(url: str) -> Iterator[None]:
+    """The server takes connections and bytes, and does not say a word until the end."""
+    stopped = processes(url)
+    for process in stopped:
+        os.kill(process, signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        for process in stopped:
+            with suppress(ProcessLookupError):
+                os.kill(process, signal.SIGCONT)

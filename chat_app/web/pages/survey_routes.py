@@ -252,7 +252,8 @@ async def help_after_vote(
     request: Request, visit: VisitDep, country: CountryDep, number: int, language: str = "en"
 ) -> Response:
     """The hand-off after a vote whose reason reads like a crisis."""
-    return _handoff_page(request, language, country, visit.path(number, "answers"), vote=True)
+    _, vote = visit.participation.ballot(number) or (None, None)
+    return _handoff_page(request, language, country, visit.path(number, "answers"), vote=vote is not None)
 
 
 def survey_page(name: str, status: int = 200, **values: Any) -> Response:

@@ -1,6 +1,7 @@
 """What the page's history refuses or cannot do, and what it says then."""
 
 import logging
+import os
 import sqlite3
 from pathlib import Path
 
@@ -19,6 +20,7 @@ from tests.chat_app.page.history.threads import (
     session,
     talk,
 )
+from tests.db.conftest import Make
 from tests.db.processes import holding
 
 
@@ -43,6 +45,29 @@ async def test_a_locked_database_is_reported_and_says_nothing(
         assert "INSERT" not in told
         assert "threads" not in told
     assert "history was not saved" in caplog.text
+
+
+async def test_only_what_is_stored_is_said_to_be(impatient: HeardDataLayer, path: Path) -> None:
+    thread, make = new_id(), Make()
+    conversation = make.conversation(ANN, id=thread)
+    await talk(impatient, ANN, thread, "hello")
+    stored, _ = await make.turn(impatient.store, conversation)
+    pending = make.message(conversation)
+    await impatient.store.open_turn(conversation, pending)
+    for message_id, kept in ((stored.id, True), (pending.id, False), (new_id(), False)):
+        with holding(path), session(ANN, thread):
+            await impatient.create_step(said(WORDS))
+        told = await impatient.told_failure(thread, message_id)
+        assert told is not None
+        assert told.startswith(str(StoreBusy()))
+        assert ("your messages are stored" in told) == kept
+    assert await impatient.told_failure(thread, stored.id) is None
+    with holding(path), session(ANN, thread):
+        await impatient.create_step(said(WORDS))
+    os.rename(path, path.with_name("moved.db"))
+    told = await impatient.told_failure(thread, stored.id)
+    assert told is not None
+    assert "stored" not in told
 
 
 async def test_a_known_visitor_gets_in_while_the_database_is_locked(impatient: HeardDataLayer, path: Path) -> None:
