@@ -10,7 +10,7 @@ from fastapi.responses import Response
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from heard.chat_app.web.consent_gate import is_chat
+from heard.chat_app.web.consent_gate import PUBLIC_PATHS, is_chat
 from heard.chat_app.web.logs import kind_and_place
 from heard.chat_app.web.pages.rendering import error_response
 
@@ -35,16 +35,17 @@ class SecurityHeaders:
 
         async def with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
-                self._add_headers(message, is_chat(scope["path"]))
+                self._add_headers(message, scope["path"])
             await send(message)
 
         await self.app(scope, receive, with_headers)
 
-    def _add_headers(self, message: Message, in_chat: bool) -> None:
+    def _add_headers(self, message: Message, path: str) -> None:
         headers = MutableHeaders(scope=message)
-        if in_chat:
+        if is_chat(path):
             headers["Content-Security-Policy"] = self.chat_policy()
         headers.setdefault("Content-Security-Policy", PAGE_POLICY)  # a page of ours may have brought its own
+        headers.setdefault("Cache-Control", caching(path))
         headers["X-Content-Type-Options"] = "nosniff"
         headers["X-Frame-Options"] = "DENY"
         headers["Referrer-Policy"] = "same-origin"
@@ -55,6 +56,11 @@ class SecurityHeaders:
                 (name, value + b"; Secure" if name == b"set-cookie" and b"; secure" not in value.lower() else value)
                 for name, value in message["headers"]
             ]
+
+
+def caching(path: str) -> str:
+    """Return the Cache-Control of an answer that brings none: only files without anything of anybody are kept."""
+    return "no-cache" if path.startswith((*PUBLIC_PATHS, "/static/")) else "no-store"
 
 
 class ErrorBoundary:
@@ -114,7 +120,7 @@ class OriginCheck:
     origin; elsewhere a program without a browser may leave it out.
     """
 
-    FORMS = ("/consent", "/you/erase", "/scorer", "/scorer/flag", "/results", "/help/country")
+    FORMS = ("/consent", "/you/erase", "/you/leave", "/scorer", "/scorer/flag", "/results", "/help/country")
     FORMS_BELOW = "/survey/"
 
     def __init__(self, app: ASGIApp) -> None:

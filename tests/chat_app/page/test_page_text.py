@@ -77,6 +77,13 @@ def view(*events: TurnEvent) -> TurnView:
         (":::note\nx\n:::", ":n"),
         ("cur\u200bsor", "\u200b"),
         ("nul\x00", "\x00"),
+        ("see [your bank](https://evil.example/x)", "]("),
+        ("see [your bank][1]\n\n[1]: https://evil.example", "]["),
+        ("see [1]\n\n[1]: https://evil.example", "]:"),
+        ("<https://evil.example>", "<h"),
+        ("go to https://evil.example now", "://"),
+        ("go to WWW.evil.example now", "WWW."),
+        ("<a href='https://evil.example'>bank</a>", "<a"),
     ],
 )
 def test_nothing_is_loaded_or_swallowed(text: str, gone: str) -> None:
@@ -86,11 +93,11 @@ def test_nothing_is_loaded_or_swallowed(text: str, gone: str) -> None:
 
 
 def test_ordinary_words_stay_as_they_are() -> None:
-    text = "At 10:30 I said: **no!** Really? [a link](https://example.org) :) \U0001f642 $5"
+    text = "At 10:30 I said: **no!** Really? [a note] (an aside) a < b, x] :) \U0001f642 $5"
     assert safe_markdown(text) == text
 
 
-@given(st.text(alphabet="![]:ab \u200b\x00(", max_size=40), st.integers(0, 40))
+@given(st.text(alphabet="![]:/<.wab \u200b\x00(", max_size=40), st.integers(0, 40))
 def test_a_longer_text_only_extends_the_shorter_one(text: str, cut: int) -> None:
     assert safe_markdown(text).startswith(safe_markdown(text[:cut]))
 
