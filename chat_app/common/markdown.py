@@ -11,7 +11,8 @@ _DIRECTIVE = re.compile(r":(?=[A-Za-z/])")
 """A directive, and the sign in an address of which a page would make a link by itself."""
 _LINK = re.compile(r"\](?=[(\[:])")
 """A label and its address, a reference to one, or the line that defines one."""
-_ANGLE = re.compile(r"<(?=[A-Za-z])")
+_ANGLE = re.compile(r"<(?=[himx])", re.IGNORECASE)
+"""Of an address in angle brackets: pages follow http, https, irc, mailto and xmpp, and no others."""
 _WWW = re.compile(r"(?<=www)\.", re.IGNORECASE)
 
 
