@@ -1,7 +1,7 @@
 """A person's part in studies, for their own export: only what they may know, so that an export cannot unblind them.
 
 The sources are left out of a ballot that they have not voted on, and of every ballot whose study reveals nothing; so is
-everything from which they could be inferred.
+everything from which they could be inferred. What tells the order of ballots to come is never given out.
 """
 
 from dataclasses import fields
@@ -19,8 +19,10 @@ from heard.db.study_tables import AnswerRow, BallotRow, ItemRow, SlotRow, StudyR
 from heard.db.tables import Base
 
 _OURS = Base.metadata.tables
-_UNBLINDING_BALLOT = ("order_seed", "order_row", "attention", "condition")
-"""Columns that unblind: the order follows from the seed and the sources; an attention item names the right one."""
+_NEVER_GIVEN = ("order_seed", "order_row")
+"""Columns of a ballot that tell the orders of ballots to come, this person's and others': no vote reveals them."""
+_UNBLINDING_BALLOT = ("attention", "condition")
+"""Columns that unblind: an attention item names the right answer."""
 _UNBLINDING_VOTE = ("sources", "leaks", "attention", "condition")
 _REVEALED_OF_ANSWER = (
     "human", "persona", "strategy", "model", "parameters", "prompt_sha256", "first_token_seconds", "total_seconds",
@@ -47,6 +49,8 @@ async def export_studies(session: AsyncSession, participant_id: str) -> tuple[li
     hidden_messages = set()
     resumed = {row["study_id"]: row["resumed_at"] for row in enrolments}
     for row in ballots:
+        for name in _NEVER_GIVEN:
+            del row[name]
         row["vote"], row["slots"] = votes.get(row["id"]), slots.get(row["id"], [])
         row["message"] = messages.get(row["item_id"])
         # A skip does not count: whoever skipped may still vote, and must not be informed.
@@ -56,6 +60,7 @@ async def export_studies(session: AsyncSession, participant_id: str) -> tuple[li
             hidden_messages.add(row["message_id"])
         _hide_words_of_another_browser(row, resumed.get(row["study_id"]))
     for row in enrolments:
+        del row["seed"]  # of the ballots that this person is to get
         if row["study_id"] not in revealing:
             del row["condition"]
     exported = [

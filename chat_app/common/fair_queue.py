@@ -18,7 +18,7 @@ T = TypeVar("T")
 
 MOST_WAITING = 256
 """Pieces of work that wait."""
-MOST_OF_ONE = 6
+MOST_OF_ONE = 16
 """Pieces of one visitor, the one that runs included: what a few open pages send at once."""
 HALVED_SECONDS = 30.0
 """After which what was done for a visitor counts half."""
@@ -45,6 +45,7 @@ class FairQueue:
         """`name` is that of the threads. They start with the first work."""
         self._pool = ThreadPoolExecutor(threads, thread_name_prefix=name)
         self._threads, self._clock = threads, clock
+        self._closed = False
         self._numbers = count()
         self._waiting: list[_Job] = []
         self._running: set[str] = set()
@@ -84,7 +85,11 @@ class FairQueue:
         return self._used_at(visitor, self._clock())
 
     def close(self) -> None:
-        """Begin no more work; what runs ends by itself."""
+        """Begin no more work: what waits is cancelled, and what runs ends by itself."""
+        self._closed = True
+        for job in list(self._waiting):
+            self._leave(job)
+            job.result.cancel()
         self._pool.shutdown(wait=False, cancel_futures=True)
 
     def _used_at(self, visitor: str, now: float) -> float:
@@ -104,7 +109,7 @@ class FairQueue:
             del self._of[visitor]
 
     def _start(self) -> None:
-        while len(self._running) < self._threads:
+        while len(self._running) < self._threads and not self._closed:
             free = [job for job in self._waiting if job.visitor not in self._running]
             if not free:
                 return

@@ -22,10 +22,11 @@ from heard.errors import UserError
 
 VISITOR_COOKIE = "heard_visitor"
 COUNTRY_COOKIE = "heard_country"
-CHAT_COOKIE = "access_token"
-"""Chainlit's own login cookie; it may also come in pieces named `access_token_0`, `access_token_1` ..."""
+CHAT_COOKIE = "heard_chat"
+"""Chainlit's own login cookie; it may also come in pieces whose names end in `_0`, `_1` ..."""
 SESSION_COOKIE = "X-Chainlit-Session-id"
 COOKIE_SECONDS = 365 * 24 * 3600
+"""Of the chosen country, which says nothing of the person."""
 
 _SECRET_BYTES = 32
 _SALT = "heard-visitor-1"
@@ -69,6 +70,20 @@ class Identity:
         """Return the key for Chainlit's own login token, 64 hex digits, derived from the secret."""
         return hmac.new(self.secret, b"chainlit-auth-1", hashlib.sha256).hexdigest()
 
+    def cookie_name(self, name: str) -> str:
+        """Return what this server calls one of its cookies: with a digest of the secret, because browsers give a
+        cookie to every server on a host name, whatever its port, and two would overwrite each other's."""
+        digest = hmac.new(self.secret, b"cookie-names-1", hashlib.sha256).hexdigest()
+        return f"{name}_{digest[:8]}"
+
+    def cookie(self, headers: Mapping[str, str], name: str) -> str:
+        """Return the value of one of this server's cookies; "" without it. Never raises.
+
+        Where there is none, the one of before names had a digest is taken: its signature tells whose it is.
+        """
+        cookies = cookies_of(headers)
+        return cookies.get(self.cookie_name(name)) or cookies.get(name, "")
+
     def sign(self, participant_id: str) -> str:
         """Return the cookie value for a participant."""
         return self.seal(participant_id, _SALT)
@@ -83,7 +98,7 @@ class Identity:
 
     def participant_from_headers(self, headers: Mapping[str, str]) -> str | None:
         """Return the participant of a request from its `cookie` header, or None. Never raises."""
-        return self.participant(cookies_of(headers).get(VISITOR_COOKIE))
+        return self.participant(self.cookie(headers, VISITOR_COOKIE))
 
     def seal(self, value: str | int, purpose: str) -> str:
         """Return a signed cookie value, which `unseal` reads for the same purpose and with the same secret."""
@@ -112,9 +127,14 @@ def cookies_of(headers: Mapping[str, str]) -> dict[str, str]:
     return dict(_pairs(raw))
 
 
-def country_from_headers(headers: Mapping[str, str], known: Mapping[str, str]) -> str | None:
-    """Return the country that the person chose for crisis numbers, if it is one of `known` (ISO code to name)."""
-    code = cookies_of(headers).get(COUNTRY_COOKIE, "")
+def country_from_headers(
+    headers: Mapping[str, str], known: Mapping[str, str], identity: Identity | None = None
+) -> str | None:
+    """Return the country that the person chose for crisis numbers, if it is one of `known` (ISO code to name).
+
+    `identity` is the server's, which names the cookie; without one the name is the plain one.
+    """
+    code = identity.cookie(headers, COUNTRY_COOKIE) if identity else cookies_of(headers).get(COUNTRY_COOKIE, "")
     return code if code in known else None
 
 

@@ -22,7 +22,7 @@ from heard.validation import faults_of
 
 PREFIX = "HEARD_"
 FILE_NAME = "settings.toml"
-SECRET = ("database_url", "researcher_token")
+SECRET = ("database_url", "researcher_token", "api_token")
 """Settings whose values, or a part of them, are never shown."""
 
 
@@ -140,11 +140,20 @@ class Settings(BaseSettings):
     trusted_proxies: Annotated[tuple[str, ...], NoDecode] = ()
     """Addresses or networks of proxies whose X-Forwarded-For tells where a request comes from, such as ["127.0.0.1"].
     Empty: that header is not believed."""
+    enrolments_per_address: int = Field(default=50, ge=0, le=1_000_000)
+    """How many people of one address a study without a list (`allow`) takes in a day, in memory alone: whoever clears
+    cookies counts as new. 0 sets no limit."""
+    session_days: int = Field(default=365, ge=0, le=400)
+    """Days for which a browser is known after the questions on the first page were answered; 0: until it is closed."""
     secure_cookies: bool = False
     """Set the Secure flag on cookies. Turn on wherever the page is served by TLS."""
     researcher_token: str = Field(default="", repr=False)
     """Long random text (20 characters or more, no spaces) that opens `/results` to a researcher; empty turns the page
     off."""
+
+    api_token: str = Field(default="", repr=False)
+    """Long random text (20 characters or more, no spaces) with which programs on other machines may ask `/api/score`,
+    in the header "Authorization: Bearer ..."; empty: programs on this machine alone."""
 
     @field_validator("database_url")
     @classmethod
@@ -184,7 +193,7 @@ class Settings(BaseSettings):
                 raise ValueError('needs addresses or networks, such as "127.0.0.1" or "10.0.0.0/8"') from None
         return value
 
-    @field_validator("researcher_token")
+    @field_validator("researcher_token", "api_token")
     @classmethod
     def _long_token(cls, value: str) -> str:
         if value and (len(value) < 20 or any(map(str.isspace, value))):

@@ -9,11 +9,11 @@ MOST_SENDERS = 50_000
 
 
 class TokenBuckets:
-    """One bucket for each sender: it holds a minute's worth, and is filled again evenly."""
+    """One bucket for each sender: it holds what is allowed at once, and is filled again evenly."""
 
-    def __init__(self, per_minute: int, *, clock: Callable[[], float] = time.monotonic) -> None:
-        """`per_minute`: how often in a minute; 0 sets no limit."""
-        self._per_minute, self._clock = per_minute, clock
+    def __init__(self, most: int, *, seconds: float = 60, clock: Callable[[], float] = time.monotonic) -> None:
+        """`most`: how often in so many seconds; 0 sets no limit."""
+        self._most, self._seconds, self._clock = most, seconds, clock
         self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()
         """Sender -> (tokens, when they were counted)."""
 
@@ -26,11 +26,11 @@ class TokenBuckets:
         return self._take(sender, debt=True)
 
     def _take(self, sender: str, *, debt: bool) -> float:
-        if not self._per_minute:
+        if not self._most:
             return 0.0
-        now, each = self._clock(), 60 / self._per_minute
-        tokens, at = self._buckets.pop(sender, (float(self._per_minute), now))
-        tokens = min(self._per_minute, tokens + (now - at) / each) - 1
+        now, each = self._clock(), self._seconds / self._most
+        tokens, at = self._buckets.pop(sender, (float(self._most), now))
+        tokens = min(self._most, tokens + (now - at) / each) - 1
         wait = max(0.0, -tokens * each)
         self._buckets[sender] = (tokens if debt or not wait else tokens + 1, now)
         if len(self._buckets) > MOST_SENDERS:

@@ -50,7 +50,7 @@ def choices_of(session: WebsocketSession) -> Choices:
     """Return the present choices of a session."""
     if session not in _choices:
         cookies = {"cookie": str(session.environ.get("HTTP_COOKIE", ""))}
-        country = country_from_headers(cookies, dict(countries()))
+        country = country_from_headers(cookies, dict(countries()), current().identity)
         page = current()
         _choices[session] = chat_settings.default_choices(
             page.services.settings, country, blind=page.live_study is not None

@@ -133,6 +133,11 @@ class Surveys:
         self._store, self._studies, self._live = services.store, services.studies, live_study
         self._version = notice(services.settings).version
 
+    @property
+    def live(self) -> StudyFile | None:
+        """The live study that is on, or None."""
+        return self._live
+
     async def study(self, name: str) -> StudyFile:
         """Return the survey with this id, or the live study that is on. Raises PageRefused (404)."""
         if self._live is not None and self._live.id == name:

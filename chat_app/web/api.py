@@ -2,11 +2,10 @@
 in the OpenAPI format for programs that make clients of one.
 
 Who may ask for scores. It needs no cookie, since it stores nothing and belongs to no participant; so the cookie of
-somebody's chat is worth nothing here either. A program on this machine may call, and a page of this very server. A page
-of another site may not: `OriginCheck` refuses it, JSON alone is taken (which a form cannot send, and a script not
-without asking first), and no answer carries a header that would let a foreign page read it. A program on another
-machine is refused; one that pretends to be a page of this server reaches no more than a queue of bounded length
-(`score_queue.py`).
+somebody's chat is worth nothing here either. A program on this machine may call, and one on another machine with the
+token of the settings. A page of another site may not: `OriginCheck` refuses it, JSON alone is taken (which a form
+cannot send, and a script not without asking first), and no answer carries a header that would let a foreign page read
+it.
 """
 
 import asyncio
@@ -21,13 +20,13 @@ from fastapi.responses import JSONResponse, Response
 from pydantic import BaseModel, ConfigDict
 
 from heard.chat_app.common.refusals import RefusedCall
-from heard.chat_app.web.dependencies import SenderDep, SiteDep
+from heard.chat_app.web.dependencies import SenderDep, Site, SiteDep
 from heard.chat_app.web.json_route import MOST_BYTES, NOT_CACHED, JsonRoute
-from heard.chat_app.web.score_queue import MOST_WAITING, CallerLeft
+from heard.chat_app.web.researcher import same_text
+from heard.chat_app.web.score_queue import MOST_WAITING, PROGRAMS, CallerLeft
 from heard.chat_app.web.score_request import MOST_ITEMS, Batch, Call, exchanges_of, refusal
+from heard.chat_app.web.senders import from_this_machine
 from heard.scorer.score_json import ScoreJson, score_json
-
-LOOPBACK = ("127.0.0.1", "::1")
 
 
 class Scores(BaseModel):
@@ -51,7 +50,8 @@ REFUSALS: dict[int | str, dict[str, Any]] = {
     status: {"model": Refusal, "description": why}
     for status, why in {
         400: "The body is not JSON.",
-        403: "The caller is a page of another site, or a program on another machine.",
+        401: "The caller is on another machine and brings no token, or a wrong one.",
+        403: "The caller is a page of another site, or on another machine while no token is set.",
         413: f"More than {MOST_BYTES:,} bytes, more than {MOST_ITEMS} items, or too long a text.",
         415: "The header Content-Type is not application/json.",
         422: "The JSON has another shape.",
@@ -61,20 +61,33 @@ REFUSALS: dict[int | str, dict[str, Any]] = {
 
 
 class ScoreRoute(JsonRoute):
-    """`/api/score`: for programs of this machine and pages of this server."""
+    """`/api/score`: for programs of this machine, and of others with the token."""
 
     def check_caller(self, request: Request) -> None:
-        """Raise RefusedCall (403) for a program of another machine. A foreign Origin has been refused before."""
-        if "origin" not in request.headers and (request.client is None or request.client.host not in LOOPBACK):
-            raise RefusedCall(
-                403,
-                "Only programs on the server's own machine and its own pages may ask for scores. "
-                "From another machine, open a tunnel to it, for example with ssh -L.",
-            )
+        """Raise RefusedCall (401, 403) for a program of another machine without the token, and 429 where the queue is
+        full. A foreign Origin has been refused before."""
+        site: Site = request.app.state.site
+        if not from_this_machine(request.scope):
+            _check_token(site.services.settings.api_token, request.headers.get("authorization", ""))
+        site.score_queue.check_place(PROGRAMS)
 
     def refusal(self, fault: Mapping[str, Any]) -> RefusedCall:
         """Why a body is refused."""
         return refusal(fault)
+
+
+def _check_token(token: str, given: str) -> None:
+    if not token:
+        raise RefusedCall(
+            403,
+            "Only programs on the server's own machine may ask for scores. For other machines, set api_token there, or "
+            "open a tunnel to it, for example with ssh -L.",
+        )
+    scheme, _, sent = given.partition(" ")
+    if scheme.lower() != "bearer" or not same_text(sent.strip(), token):
+        raise RefusedCall(
+            401, 'From another machine, send the token of this server (api_token): "Authorization: Bearer ...".'
+        )
 
 
 router = APIRouter()

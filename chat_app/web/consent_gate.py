@@ -76,8 +76,9 @@ class ConsentGate:
 
     async def _pass(self, scope: Scope, receive: Receive, send: Send, participant: str) -> None:
         cookies = cookies_of(Headers(scope=scope))
-        names = sorted(name for name in cookies if name == CHAT_COOKIE or name.startswith(f"{CHAT_COOKIE}_"))
-        token = cookies.get(CHAT_COOKIE) or "".join(cookies[name] for name in names)
+        chat = self.identity.cookie_name(CHAT_COOKIE)
+        names = sorted(name for name in cookies if name == chat or name.startswith(f"{chat}_"))
+        token = cookies.get(chat) or "".join(cookies[name] for name in names)
         headers = [(name, value) for name, value in scope["headers"] if name != b"authorization"]
         own = bool(token) and self.tokens.owner(token) == participant
         if not own:
@@ -89,7 +90,7 @@ class ConsentGate:
             # Signed in with the page itself: Chainlit's own way costs a refused call, a login page and a second load.
             if message["type"] == "http.response.start" and message["status"] == 200:
                 response = Response()
-                response.set_cookie(CHAT_COOKIE, self.tokens.make(participant), httponly=True, samesite="lax")
+                response.set_cookie(chat, self.tokens.make(participant), httponly=True, samesite="lax")
                 MutableHeaders(scope=message).append("set-cookie", response.headers["set-cookie"])
             await send(message)
 

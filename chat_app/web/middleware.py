@@ -11,7 +11,7 @@ from fastapi.responses import Response
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from heard.chat_app.web.consent_gate import OWN, is_chat
+from heard.chat_app.web.consent_gate import OWN, PUBLIC_PATHS, is_chat
 from heard.chat_app.web.logs import kind_and_place
 from heard.chat_app.web.pages.rendering import error_response
 
@@ -54,6 +54,7 @@ class SecurityHeaders:
         if is_chat(path):
             headers["Content-Security-Policy"] = self.chat_policy()
         headers.setdefault("Content-Security-Policy", PAGE_POLICY)  # a page of ours may have brought its own
+        headers.setdefault("Cache-Control", caching(path))
         headers["X-Content-Type-Options"] = "nosniff"
         if self.frame_ancestors and not path.startswith("/results"):  # a researcher's pages are in no frame
             policy, allowed = headers["Content-Security-Policy"], " ".join(self.frame_ancestors)
@@ -77,6 +78,11 @@ class SecurityHeaders:
         if self.frame_ancestors and lax.search(value):
             value = lax.sub(b"; SameSite=None", value) + b"; Partitioned"
         return value
+
+
+def caching(path: str) -> str:
+    """Return the Cache-Control of an answer that brings none: only files without anything of anybody are kept."""
+    return "no-cache" if path.startswith((*PUBLIC_PATHS, "/static/")) else "no-store"
 
 
 class ErrorBoundary:
@@ -137,7 +143,7 @@ class OriginCheck:
     a proxy has put in; with a port only where the browser itself says that it is the same.
     """
 
-    FORMS = ("/consent", "/you/erase", "/scorer", "/scorer/flag", "/results", "/help/country")
+    FORMS = ("/consent", "/you/erase", "/you/leave", "/scorer", "/scorer/flag", "/results", "/help/country")
     FORMS_BELOW = "/survey/"
 
     def __init__(self, app: ASGIApp, *, public_host: str = "") -> None:

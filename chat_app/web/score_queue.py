@@ -72,12 +72,16 @@ class ScoreQueue:
         work = crisis_score if crisis else _scoring(exchange)
         return await self.run(work, exchange.size, left)
 
+    def check_place(self, kind: str) -> None:
+        """Raise RefusedCall (429) when the places are taken."""
+        if self._calls[kind] >= _MOST[kind]:
+            raise RefusedCall(429, FULL)
+
     @contextmanager
     def place(self, kind: str) -> Iterator[None]:
         """A place in the queue for as long as a call lasts, of PROGRAMS or FORMS: neither takes those of the other.
         Raises RefusedCall (429) when they are taken."""
-        if self._calls[kind] >= _MOST[kind]:
-            raise RefusedCall(429, FULL)
+        self.check_place(kind)
         self._calls[kind] += 1
         try:
             yield

@@ -12,9 +12,10 @@ from fastapi.staticfiles import StaticFiles
 from starlette.exceptions import HTTPException
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 
-from heard.chat_app.common.identity import Identity
+from heard.chat_app.common.identity import CHAT_COOKIE, Identity
 from heard.chat_app.common.notice import HERE, notice
 from heard.chat_app.common.settings import Settings
+from heard.chat_app.common.token_buckets import TokenBuckets
 from heard.chat_app.conversation.services import Services
 from heard.chat_app.page.chainlit_files import lay_out
 from heard.chat_app.page.runtime import Runtime, install
@@ -25,7 +26,7 @@ from heard.chat_app.web.behind_proxy import ProxyHost, SubPath
 from heard.chat_app.web.body_limit import TOO_LARGE, TOO_SLOW, BodyLimit
 from heard.chat_app.web.chat_mount import ChatSessions, ChatTokens, mount_chat
 from heard.chat_app.web.consent_gate import ConsentGate, LoginTokens
-from heard.chat_app.web.daily import Daily
+from heard.chat_app.web.daily import DAY_SECONDS, Daily
 from heard.chat_app.web.dependencies import OpenChats, Site
 from heard.chat_app.web.health import Health
 from heard.chat_app.web.middleware import ErrorBoundary, OriginCheck, SecurityHeaders
@@ -71,6 +72,7 @@ def create_app(settings: Settings, services: Services, live_study: StudyFile | N
     os.environ["CHAINLIT_APP_ROOT"] = str(lay_out(settings.data_dir))
     os.environ["TRACELOOP_TELEMETRY"] = "false"  # Chainlit loads that library; nothing here may call out
     os.environ["CHAINLIT_AUTH_SECRET"] = identity.chat_secret()
+    os.environ["CHAINLIT_AUTH_COOKIE_NAME"] = identity.cookie_name(CHAT_COOKIE)
     runtime = Runtime(services, identity, live_study)
     install(runtime)
     chat = Chat(ChatSessions(runtime.turns), runtime.aclose, ChatTokens(), writing=lambda: runtime.turns.writing)
@@ -119,6 +121,7 @@ def create_parent(
         Surveys(services, live_study),
         Researcher(settings.researcher_token, identity),
         ScoreQueue(services, chat.writing),
+        newcomers=TokenBuckets(settings.enrolments_per_address, seconds=DAY_SECONDS),
     )
     for router in ROUTERS:
         app.include_router(router)

@@ -52,10 +52,11 @@ class SocketGuard:
         self, app: ASGIApp, *, identity: Identity, message_limit: int, per_minute: int, seconds: float = CONNECT_SECONDS
     ) -> None:
         """`message_limit`: characters of the longest message; `per_minute`: frames of one visitor, 0 for no limit;
-        half as many messages."""
+        half as many messages, of which a sixth may come at once."""
         self.app, self.identity, self.seconds = app, identity, seconds
         self.most = most_characters(message_limit)
-        self.frames, self.messages = TokenBuckets(per_minute), TokenBuckets(per_minute and max(1, per_minute // 2))
+        self.frames = TokenBuckets(per_minute)
+        self.messages = TokenBuckets(per_minute and max(1, per_minute // 6), seconds=20)
         self._cut_off: set[str] = set()
         """Visitors whose last socket was closed for a frame above LARGEST_FRAME; told when they come back."""
 

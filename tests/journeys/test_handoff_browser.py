@@ -2,7 +2,7 @@
 out, what a screen reader hears, and the conversation that ends."""
 
 import re
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager
 from tempfile import TemporaryDirectory
 
@@ -19,6 +19,11 @@ OUTCOMES = "SELECT outcome, danger, language FROM message WHERE conversation_id 
 GERMAN = "Ich will mich umbringen"
 SLOW = 30_000
 """Milliseconds that a page may take to open on a machine that does much else."""
+
+
+def country(cookies: Mapping[object, object]) -> object:
+    """The chosen country; each server has its own name for the cookie."""
+    return next(value for name, value in cookies.items() if str(name).startswith("heard_country_"))
 
 
 @pytest.fixture(scope="module")
@@ -153,7 +158,7 @@ async def test_the_browser_s_region_is_a_guess_and_taking_it_is_remembered(shop:
         await whole_on_screen(page, ".hh-way")
         assert await page.evaluate("document.activeElement.getAttribute('href')") == "tel:116123"
         cookies = {one.get("name"): one.get("value") for one in await browser.cookies()}
-        assert cookies["heard_country"] == "GB"
+        assert country(cookies) == "GB"
         await page.click("#chat-settings-open-modal")
         await expect(page.locator("#chat-settings")).to_contain_text("United Kingdom")
         await page.keyboard.press("Escape")
@@ -248,4 +253,4 @@ async def test_without_javascript_the_picker_is_a_form(shop: Served) -> None:
         await page.get_by_label("Where are you?").select_option("Germany")
         await page.get_by_role("button", name="Show the numbers").click()
         await expect(page.locator("main")).to_contain_text("0800 111 0 111")
-        assert {one.get("name"): one.get("value") for one in await browser.cookies()}["heard_country"] == "DE"
+        assert country({one.get("name"): one.get("value") for one in await browser.cookies()}) == "DE"

@@ -22,7 +22,8 @@ OTHER_MACHINE = {"x-forwarded-for": "198.51.100.7"}
 @pytest.fixture(scope="module")
 def served(tmp_path_factory: pytest.TempPathFactory, weights: Weights) -> Iterator[Served]:
     folder: Path = tmp_path_factory.mktemp("hostile")
-    with serving(folder, trusted_proxies="127.0.0.1", address_per_minute="4", default_model="talker") as made:
+    own = {"trusted_proxies": "127.0.0.1", "address_per_minute": "4", "default_model": "talker", "save_seconds": "30"}
+    with serving(folder, **own) as made:
         made.play(reply(WARM))
         yield made
     assert "die in a game" not in made.log.read_text(encoding="utf-8")

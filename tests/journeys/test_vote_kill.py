@@ -7,7 +7,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from heard.chat_app.common.identity import Identity
+from heard.chat_app.common.identity import VISITOR_COOKIE, Identity
 from heard.chat_app.common.settings import Settings
 from heard.chat_app.models.downloads import Weights
 from heard.db.engine import create_engine, upgrade
@@ -30,10 +30,15 @@ async def test_votes_outlive_the_server_on_sqlite(tmp_path: Path) -> None:
     assert killed.acknowledged >= ROUNDS
 
 
+def _person(data_dir: Path, visitor: Visitor) -> str | None:
+    identity = Identity.load(data_dir)
+    return identity.participant(visitor.http.cookies.get(identity.cookie_name(VISITOR_COOKIE)))
+
+
 async def test_a_vote_outlives_the_whole_program(tmp_path: Path, weights: Weights) -> None:
     with serving(tmp_path) as served:
         async with Visitor.agree(served.url, research=True) as visitor:
-            person = Identity.load(served.data_dir).participant(visitor.http.cookies.get("heard_visitor"))
+            person = _person(served.data_dir, visitor)
             assert person
             engine = create_engine(Settings(data_dir=served.data_dir).database, lock_seconds=30)
             studying = Studying(Store(engine), Make())

@@ -88,9 +88,13 @@ class Web:
 
     @property
     def participant(self) -> str:
-        found = self.identity.participant(self.client.cookies.get(VISITOR_COOKIE))
+        found = self.identity.participant(self.client.cookies.get(self.named(VISITOR_COOKIE)))
         assert found
         return found
+
+    def named(self, cookie: str) -> str:
+        """What this server calls a cookie."""
+        return self.identity.cookie_name(cookie)
 
     async def answer(self, **answers: str) -> httpx.Response:
         return await self.client.post("/consent", data={**YES, "version": self.version, **answers}, headers=HERE)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Form, Query
+from fastapi import APIRouter, Depends, Form, Query, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from pydantic import BaseModel, Field
 
@@ -13,7 +13,7 @@ from heard.chat_app.common.notice import notice
 from heard.chat_app.common.places import in_force
 from heard.chat_app.safety.crisis_numbers import countries
 from heard.chat_app.studies.survey_links import safe_next_url
-from heard.chat_app.web.dependencies import CountryDep, ParticipantDep, Site, SiteDep
+from heard.chat_app.web.dependencies import CountryDep, ParticipantDep, Site, SiteDep, check_newcomer
 from heard.chat_app.web.pages.crisis_help import SAY, child_lines, phone_numbers
 from heard.chat_app.web.pages.rendering import page
 from heard.db.records import ConsentRecord
@@ -95,6 +95,7 @@ async def change_answers(site: SiteDep, stored: ConsentDep, country: CountryDep,
 
 @router.post("/consent")
 async def answer(
+    request: Request,
     site: SiteDep,
     participant: ParticipantDep,
     stored: ConsentDep,
@@ -118,11 +119,14 @@ async def answer(
     elif participant is None and (new := site.identity.unseal(answers.visitor, NEW_VISITOR)):
         return _remember(site, RedirectResponse("/consent?returned=true", 307), new)
     else:
+        if participant is None and site.surveys.live is not None:
+            check_newcomer(request, site, site.surveys.live)
         response = await _agreed(site, participant, answers)
+    name = site.identity.cookie_name(COUNTRY_COOKIE)
     if answers.country in dict(countries()):
-        response.set_cookie(COUNTRY_COOKIE, answers.country, COOKIE_SECONDS, httponly=True, samesite="lax")
+        response.set_cookie(name, answers.country, COOKIE_SECONDS, httponly=True, samesite="lax")
     elif answers.chat == "yes":
-        response.delete_cookie(COUNTRY_COOKIE)
+        response.delete_cookie(name)
     return response
 
 
@@ -136,7 +140,8 @@ async def _agreed(site: Site, known: str | None, answers: Answers) -> Response:
 
 def _remember(site: Site, response: Response, participant: str) -> Response:
     signed = site.identity.sign(participant)
-    response.set_cookie(VISITOR_COOKIE, signed, COOKIE_SECONDS, httponly=True, samesite="lax")
+    name, seconds = site.identity.cookie_name(VISITOR_COOKIE), 24 * 3600 * site.services.settings.session_days
+    response.set_cookie(name, signed, seconds or None, httponly=True, samesite="lax")
     return response
 
 

@@ -14,7 +14,7 @@ from heard.chat_app.common.region import region_from_headers
 from heard.chat_app.safety.crisis_numbers import countries, hotlines
 from heard.chat_app.safety.handoff import handoff, texts
 from heard.chat_app.safety.handoff_pages import as_html
-from heard.chat_app.web.dependencies import CountryDep
+from heard.chat_app.web.dependencies import CountryDep, SiteDep
 from heard.chat_app.web.pages.rendering import error_response, page, wants_page
 from heard.prompts.child_line_files import ChildLines, load_child_lines
 from heard.prompts.hours import hours_in_words
@@ -76,7 +76,7 @@ class CountryChoice(BaseModel):
 
 
 @router.post("/help/country")
-async def choose_country(request: Request, choice: Annotated[CountryChoice, Form()]) -> Response:
+async def choose_country(request: Request, site: SiteDep, choice: Annotated[CountryChoice, Form()]) -> Response:
     """Keep the country for crisis numbers. A script gets the hand-off with its numbers, a plain form their page."""
     if choice.country not in dict(countries()):
         return error_response(request.scope, 422, "No such country", NO_SUCH_COUNTRY)
@@ -86,5 +86,6 @@ async def choose_country(request: Request, choice: Annotated[CountryChoice, Form
     else:
         danger = choice.danger if choice.danger in DANGERS else GENERAL
         response = JSONResponse({"html": as_html(handoff(choice.country, choice.language, danger))})
-    response.set_cookie(COUNTRY_COOKIE, choice.country, COOKIE_SECONDS, httponly=True, samesite="lax")
+    name = site.identity.cookie_name(COUNTRY_COOKIE)
+    response.set_cookie(name, choice.country, COOKIE_SECONDS, httponly=True, samesite="lax")
     return response

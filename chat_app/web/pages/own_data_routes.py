@@ -52,12 +52,30 @@ async def erase(
     await site.chats.dismiss(participant)
     removed = {name: number for name, number in erased.items() if number}
     response = page("erased.html", here="/you", scripted=True, removed=removed, total=sum(removed.values()))
-    for name in (VISITOR_COOKIE, COUNTRY_COOKIE, SESSION_COOKIE):
-        response.delete_cookie(name)
-    for name in request.cookies:
-        if name == CHAT_COOKIE or name.startswith(f"{CHAT_COOKIE}_"):
-            response.delete_cookie(name)
+    _forget_browser(request, site, response)
     return response
+
+
+@router.post("/you/leave")
+async def leave(request: Request, site: SiteDep, participant: ParticipantDep) -> Response:
+    """Forget this browser, and erase nothing: for a device that others use too."""
+    response = page("left.html", here="/you", scripted=True)
+    _forget_browser(request, site, response)
+    if participant:
+        await site.chats.dismiss(participant)  # open pages load anew; those of other devices are known again at once
+    return response
+
+
+def _forget_browser(request: Request, site: Site, response: Response) -> None:
+    names = [*map(site.identity.cookie_name, (VISITOR_COOKIE, COUNTRY_COOKIE, CHAT_COOKIE)), SESSION_COOKIE]
+    if site.identity.participant(request.cookies.get(VISITOR_COOKIE)):
+        names += [VISITOR_COOKIE, COUNTRY_COOKIE]  # ours, of before names had a digest, and not another server's
+    for name in names:
+        response.delete_cookie(name)
+    chat = site.identity.cookie_name(CHAT_COOKIE)
+    for name in request.cookies:
+        if name.startswith(f"{chat}_"):
+            response.delete_cookie(name)
 
 
 async def _your_data(site: Site, participant: str | None, problem: str | None = None) -> Response:

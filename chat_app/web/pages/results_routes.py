@@ -1,5 +1,6 @@
 """`/results`: what the blind votes of a study say, for the researcher's role only."""
 
+import secrets
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Form, Query, Request
@@ -12,7 +13,8 @@ from heard.chat_app.results.records import VoteFilter
 from heard.chat_app.studies.study_file import StudyFileError, study_of
 from heard.chat_app.web.dependencies import Site, SiteDep
 from heard.chat_app.web.pages.rendering import EarlyResponse, error_page, page
-from heard.chat_app.web.researcher import RESEARCHER_COOKIE, SESSION_SECONDS
+from heard.chat_app.web.researcher import FAILURE_SECONDS, GUESSER_COOKIE, RESEARCHER_COOKIE, SESSION_SECONDS
+from heard.chat_app.web.senders import address_of
 from heard.db.study_records import LEAST_FROM, LETTERS, StudyRecord
 
 OFF = "This page is off. Whoever runs heard turns it on by the setting researcher_token."
@@ -67,17 +69,22 @@ async def studies(site: SiteDep) -> Response:
 
 
 @router.post("/results")
-async def sign_in(site: SiteDep, token: Annotated[str, Form()] = "") -> Response:
-    """Take the token, for a cookie."""
-    researcher = site.researcher
-    if researcher.locked_out:
+async def sign_in(request: Request, site: SiteDep, token: Annotated[str, Form()] = "") -> Response:
+    """Take the token, for a cookie. A wrong one is counted by the browser that sent it, which gets a mark."""
+    researcher, address = site.researcher, address_of(request.scope)
+    guesser = researcher.guesser(request.headers)
+    if researcher.locked_out(guesser or "", address):
         return page("results_login.html", 429, problem=LOCKED_OUT)
-    if not researcher.accepts(token.strip()):
-        return page("results_login.html", 403, problem=WRONG)
-    response = RedirectResponse("/results", 303)
-    response.set_cookie(
-        RESEARCHER_COOKIE, researcher.cookie(), SESSION_SECONDS, path="/results", httponly=True, samesite="strict"
-    )
+    response: Response
+    name, value, seconds = RESEARCHER_COOKIE, researcher.cookie(), SESSION_SECONDS
+    browser = guesser or secrets.token_hex(8)
+    if researcher.accepts(token.strip(), browser, address):
+        response = RedirectResponse("/results", 303)
+    else:
+        response = page("results_login.html", 403, problem=WRONG)
+        name, value, seconds = GUESSER_COOKIE, site.identity.seal(browser, GUESSER_COOKIE), int(FAILURE_SECONDS)
+    named = site.identity.cookie_name(name)
+    response.set_cookie(named, value, seconds, path="/results", httponly=True, samesite="strict")
     return response
 
 

@@ -32,7 +32,7 @@ from heard.chat_app.studies.survey_links import (
     study_name,
 )
 from heard.chat_app.studies.votes import Marks
-from heard.chat_app.web.dependencies import CountryDep, ParticipantDep, Site, SiteDep
+from heard.chat_app.web.dependencies import CountryDep, ParticipantDep, Site, SiteDep, check_newcomer
 from heard.chat_app.web.pages.crisis_help import handoff_card
 from heard.chat_app.web.pages.markup import as_html
 from heard.chat_app.web.pages.rendering import EarlyResponse, page
@@ -138,12 +138,16 @@ async def first_page(request: Request, site: SiteDep, name: str, participant: Pa
 
 
 @router.post("/survey/{name}")
-async def start(site: SiteDep, name: str, participant: ParticipantDep, pid: Annotated[str, Form()] = "") -> Response:
+async def start(
+    request: Request, site: SiteDep, name: str, participant: ParticipantDep, pid: Annotated[str, Form()] = ""
+) -> Response:
     """Enrol."""
     study = await site.surveys.study(name)
     external = checked_id(pid, study)
     known, participation = await enter(site, study, participant, external)
     if participation is None:
+        if study is not site.surveys.live:  # whose people are counted when they come to the first page
+            check_newcomer(request, site, study)
         await site.surveys.enrol(study, known, external)
     return RedirectResponse(entry_url(study, None), 303)
 

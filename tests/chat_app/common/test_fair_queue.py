@@ -140,3 +140,16 @@ async def test_what_is_long_past_counts_less_and_few_are_remembered(monkeypatch:
     now += fair_queue.HALVED_SECONDS
     assert queue.used("heavy") == pytest.approx(used / 2)
     queue.close()
+
+
+async def test_what_waits_at_the_end_is_cancelled() -> None:
+    queue, gate = FairQueue(1, "test"), Gate()
+    running = asyncio.create_task(queue.run("a", lambda: gate.work("a")))
+    waiting = asyncio.create_task(queue.run("b", lambda: gate.work("b")))
+    await settle()
+    queue.close()
+    gate.open.set()
+    assert await running == "a"
+    with pytest.raises(asyncio.CancelledError):
+        await waiting
+    assert gate.begun == ["a"]

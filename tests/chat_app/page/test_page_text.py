@@ -6,10 +6,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from heard.chat_app.common.markdown import safe_final_markdown, safe_markdown
 from heard.chat_app.conversation.events import (
     CrisisShown,
     DraftComplete,
@@ -61,43 +58,6 @@ def view(*events: TurnEvent) -> TurnView:
     for event in events:
         made.apply(event)
     return made
-
-
-# Words
-
-
-@pytest.mark.parametrize(
-    ("text", "gone"),
-    [
-        ("![x](http://e.example/p.png)", "!["),
-        ("![x][r]\n\n[r]: http://e.example/p.png", "!["),
-        ("![](<http://e.example/p.png>)", "!["),
-        ("[![a](http://e.example/a.png)](http://e.example)", "!["),
-        ("feel:good", ":g"),
-        (":::note\nx\n:::", ":n"),
-        ("cur\u200bsor", "\u200b"),
-        ("nul\x00", "\x00"),
-    ],
-)
-def test_nothing_is_loaded_or_swallowed(text: str, gone: str) -> None:
-    shown = safe_markdown(text)
-    assert gone not in shown
-    assert shown.replace("\u2060", "") == text.replace("\u200b", "").replace("\x00", "")
-
-
-def test_ordinary_words_stay_as_they_are() -> None:
-    text = "At 10:30 I said: **no!** Really? [a link](https://example.org) :) \U0001f642 $5"
-    assert safe_markdown(text) == text
-
-
-@given(st.text(alphabet="![]:ab \u200b\x00(", max_size=40), st.integers(0, 40))
-def test_a_longer_text_only_extends_the_shorter_one(text: str, cut: int) -> None:
-    assert safe_markdown(text).startswith(safe_markdown(text[:cut]))
-
-
-@given(st.text(max_size=80))
-def test_every_text_can_be_shown(text: str) -> None:
-    safe_final_markdown(text + "\ud800").encode("utf-8")
 
 
 @pytest.mark.parametrize(("ahead", "said"), [(1, "1 person is ahead of you"), (2, "2 people are ahead of you")])

@@ -242,11 +242,11 @@ async def test_a_vote_from_another_page(web: Web, ballot: BallotRecord) -> None:
 
 
 async def test_nobody_without_the_cookie(web: Web, ballot: BallotRecord) -> None:
-    signed = web.client.cookies.get("heard_visitor")
+    signed = web.client.cookies.get(web.named("heard_visitor"))
     for cookie in (None, ballot.participant_id, f"{signed}x", "x" * 5000):
         web.client.cookies.clear()
         if cookie:
-            web.client.cookies.set("heard_visitor", cookie)
+            web.client.cookies.set(web.named("heard_visitor"), cookie)
         await refused(web, call(ballot), 401, UNKNOWN_VISITOR)
 
 

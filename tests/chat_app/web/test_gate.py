@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from heard.chat_app.common.identity import VISITOR_COOKIE, new_participant
+from heard.chat_app.common.identity import CHAT_COOKIE, VISITOR_COOKIE, new_participant
 from heard.chat_app.safety.crisis_numbers import countries
 from heard.chat_app.web.consent_gate import BLOCKED_PATHS
 from heard.db.records import (
@@ -46,22 +46,21 @@ async def test_the_page_signs_its_visitor_in(web: Web) -> None:
     await web.answer()
     response = await web.client.get("/chat/", headers=BROWSER)
     assert response.status_code == 200
-    assert response.cookies["access_token"] == f"token-{web.participant}"
+    assert response.cookies[web.named(CHAT_COOKIE)] == f"token-{web.participant}"
     again = await web.client.get("/chat/", headers=BROWSER)
     assert "set-cookie" not in again.headers
-    assert again.json()["cookies"]["access_token"] == f"token-{web.participant}"
+    assert again.json()["cookies"][web.named(CHAT_COOKIE)] == f"token-{web.participant}"
 
 
-@pytest.mark.parametrize(
-    "foreign", [{"access_token": "token-other"}, {"access_token_0": "token", "access_token_1": "-other"}]
-)
+@pytest.mark.parametrize("foreign", [{"": "token-other"}, {"_0": "token", "_1": "-other"}])
 async def test_another_person_s_token_does_not_come_through(web: Web, foreign: dict[str, str]) -> None:
     await web.answer()
-    web.client.cookies.update({**foreign, "other": "kept"})
+    name = web.named(CHAT_COOKIE)
+    web.client.cookies.update({**{f"{name}{part}": value for part, value in foreign.items()}, "other": "kept"})
     seen = (await web.client.get("/chat/user", headers={"authorization": "Bearer token-other"})).json()
-    assert not [name for name in seen["cookies"] if name.startswith("access_token")]
+    assert not [one for one in seen["cookies"] if one.startswith(name)]
     assert seen["cookies"]["other"] == "kept"
-    assert web.identity.participant(seen["cookies"][VISITOR_COOKIE]) == web.participant
+    assert web.identity.participant(seen["cookies"][web.named(VISITOR_COOKIE)]) == web.participant
     assert seen["auth"] is None
 
 
@@ -85,7 +84,7 @@ async def test_the_text_of_a_fault_stays_inside(
     assert SECRET_WORDS not in caplog.text
 
 
-@pytest.mark.parametrize("path", ["/consent", "/you/erase", "/scorer", "/scorer/flag"])
+@pytest.mark.parametrize("path", ["/consent", "/you/erase", "/you/leave", "/scorer", "/scorer/flag"])
 @pytest.mark.parametrize(
     "headers",
     [

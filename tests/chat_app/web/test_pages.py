@@ -12,7 +12,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from heard.chat_app.common.identity import COUNTRY_COOKIE, VISITOR_COOKIE, new_participant
+from heard.chat_app.common.identity import CHAT_COOKIE, COUNTRY_COOKIE, VISITOR_COOKIE, new_participant
 from heard.chat_app.common.notice import notice
 from heard.chat_app.common.settings import Settings
 from heard.chat_app.safety.crisis_numbers import countries
@@ -100,7 +100,7 @@ async def test_refusing_at_the_first_visit_leaves_no_trace(web: Web) -> None:
     assert "Nothing about you was stored" in page.text
     assert first_number() in page.text
     assert web.rows() == {}
-    assert VISITOR_COOKIE not in web.client.cookies
+    assert web.named(VISITOR_COOKIE) not in web.client.cookies
 
 
 async def test_withdrawing_is_stored_closes_the_chat_and_keeps_it_closed(web: Web) -> None:
@@ -130,10 +130,10 @@ async def test_a_new_wording_asks_again(tmp_path: Path, web: Web) -> None:
 async def test_the_country_is_kept_in_a_cookie_and_can_be_taken_back(web: Web) -> None:
     code, name = countries()[0]
     await web.answer(country=code)
-    assert web.client.cookies[COUNTRY_COOKIE] == code
+    assert web.client.cookies[web.named(COUNTRY_COOKIE)] == code
     assert f'value="{code}" selected' in (await web.client.get("/help")).text
     await web.answer(country="")
-    assert COUNTRY_COOKIE not in web.client.cookies
+    assert web.named(COUNTRY_COOKIE) not in web.client.cookies
     assert name in (await web.client.get("/help")).text
 
 
@@ -176,7 +176,7 @@ async def test_the_picker_keeps_the_country_and_answers_with_its_numbers(web: We
     assert 'href="tel:08001110111"' in html
     assert ("anrufen" in html) == (language == "de")
     assert "<script" not in html
-    assert web.client.cookies[COUNTRY_COOKIE] == "DE"
+    assert web.client.cookies[web.named(COUNTRY_COOKIE)] == "DE"
     assert 'value="DE" selected' in (await web.client.get("/help")).text
 
 
@@ -184,7 +184,7 @@ async def test_the_picker_without_a_script_leads_to_the_page_with_the_numbers(we
     headers = {**HERE, **BROWSER}
     answer = await web.client.post("/help/country", data={"country": "GB", "danger": "poisoning"}, headers=headers)
     assert (answer.status_code, answer.headers["location"]) == (303, "/help?country=GB")
-    assert web.client.cookies[COUNTRY_COOKIE] == "GB"
+    assert web.client.cookies[web.named(COUNTRY_COOKIE)] == "GB"
 
 
 @pytest.mark.parametrize("form", [{"country": "XX"}, {"country": "gb"}, {"country": ""}, {}, {"danger": "minor"}])
@@ -192,7 +192,7 @@ async def test_a_made_up_country_is_not_kept(web: Web, form: dict[str, str]) -> 
     answer = await web.client.post("/help/country", data=form, headers=HERE)
     assert answer.status_code == 422
     assert "no numbers for that country" in answer.text
-    assert COUNTRY_COOKIE not in web.client.cookies
+    assert web.named(COUNTRY_COOKIE) not in web.client.cookies
 
 
 async def test_a_made_up_danger_gets_the_general_hand_off(web: Web) -> None:
@@ -205,7 +205,7 @@ async def test_another_site_cannot_choose_the_country(web: Web) -> None:
     foreign = {"Origin": "https://elsewhere.example"}
     answer = await web.client.post("/help/country", data={"country": "GB"}, headers=foreign)
     assert answer.status_code == 403
-    assert COUNTRY_COOKIE not in web.client.cookies
+    assert web.named(COUNTRY_COOKIE) not in web.client.cookies
 
 
 # --- your data ------------------------------------------------------------------------------------------------------
@@ -267,7 +267,9 @@ async def test_erasing_leaves_no_row_of_mine_and_all_of_another_s(web: Web) -> N
     await one_turn(web.store, web.participant, "my own words")
     mine = web.participant
     added = {name: count - others.get(name, 0) for name, count in web.rows().items()}
-    web.client.cookies.update({"access_token": f"token-{mine}", "X-Chainlit-Session-id": "s", COUNTRY_COOKIE: "DE"})
+    names = [web.named(one) for one in (VISITOR_COOKIE, COUNTRY_COOKIE, CHAT_COOKIE)]
+    pieces = [f"{names[2]}_0", f"{names[2]}_1"]
+    web.client.cookies.update(dict.fromkeys(["X-Chainlit-Session-id", *names[1:], *pieces], "x"))
 
     page = await web.client.post("/you/erase", data={"sure": "yes"}, headers=HERE)
     assert page.status_code == 200
@@ -277,7 +279,7 @@ async def test_erasing_leaves_no_row_of_mine_and_all_of_another_s(web: Web) -> N
     assert web.rows() == others
     assert web.sessions.asked == [("stop", mine), ("dismiss", mine)]
     cleared = " ".join(page.headers.get_list("set-cookie"))
-    for name in (VISITOR_COOKIE, COUNTRY_COOKIE, "access_token", "X-Chainlit-Session-id"):
+    for name in (*names, *pieces, "X-Chainlit-Session-id"):
         assert f'{name}=""; ' in cleared
     with closing(sqlite3.connect(web.settings.data_dir / "heard.db")) as database:
         assert "my own words" not in "".join(database.iterdump())
@@ -286,17 +288,17 @@ async def test_erasing_leaves_no_row_of_mine_and_all_of_another_s(web: Web) -> N
 async def test_a_tampered_cookie_is_a_new_visitor_and_shows_nothing(web: Web) -> None:
     await web.answer()
     await one_turn(web.store, web.participant, "my own words")
-    value = web.client.cookies[VISITOR_COOKIE]
+    value = web.client.cookies[web.named(VISITOR_COOKIE)]
     victim = web.participant
     web.client.cookies.clear()
-    web.client.cookies.set(VISITOR_COOKIE, value[:-8] + "AAAAAAAA")
+    web.client.cookies.set(web.named(VISITOR_COOKIE), value[:-8] + "AAAAAAAA")
     assert "Nothing is stored for this browser" in (await web.client.get("/you")).text
     assert (await web.client.get("/you/export")).status_code == 404
     assert (await web.client.get("/")).status_code == 200
     response = await web.answer()
     assert response.status_code == 303
     fresh = web.identity.participant(
-        httpx.Response(200, headers=response.headers, request=response.request).cookies[VISITOR_COOKIE]
+        httpx.Response(200, headers=response.headers, request=response.request).cookies[web.named(VISITOR_COOKIE)]
     )
     assert fresh
     assert fresh != victim

@@ -3,12 +3,13 @@
 import re
 from pathlib import Path
 
+import httpx
 import pytest
 
 from heard.chat_app.common.identity import Identity
-from heard.chat_app.web.researcher import MOST_FAILURES, RESEARCHER_COOKIE, SESSION_SECONDS, Researcher
+from heard.chat_app.web.researcher import MOST_FAILURES, MOST_OF_ADDRESS, RESEARCHER_COOKIE, SESSION_SECONDS, Researcher
 from heard.db.store import Store
-from tests.journeys.web import HERE, Web, built
+from tests.journeys.web import BASE, HERE, Web, built
 from tests.journeys.web import store as store
 from tests.voters import Cast, put
 
@@ -40,10 +41,12 @@ async def test_a_participant_never_gets_in(tmp_path: Path, store: Store) -> None
     web = await opened(tmp_path, store)
     async with web.client:
         await web.answer(research="yes")
-        own = web.client.cookies.get("heard_visitor")
+        own = web.client.cookies.get(web.named("heard_visitor"))
         forged = ("", own or "", "9999999999.", f"9999999999.{'0' * 64}", "x.y", "²³.x", "9" * 5000)
         for cookie in forged:
-            headers = {"cookie": f"heard_visitor={own}; {RESEARCHER_COOKIE}={cookie}".encode()}
+            headers = {
+                "cookie": f"{web.named('heard_visitor')}={own}; {web.named(RESEARCHER_COOKIE)}={cookie}".encode()
+            }
             for path in ("/results", "/results/warm", "/results/nothing", "/results/warm/strengths.svg"):
                 answer = await web.client.get(path, headers=headers)
                 assert answer.status_code == 401, (cookie, path)
@@ -90,6 +93,22 @@ async def test_guesses_are_few(tmp_path: Path, store: Store) -> None:
         late = await web.client.post("/results", data={"token": TOKEN}, headers=HERE)
         assert late.status_code == 429
         assert "set-cookie" not in late.headers
+        web.client.cookies.clear()  # a researcher in another browser, behind the same address
+        assert (await web.client.post("/results", data={"token": TOKEN}, headers=HERE)).status_code == 303
+
+
+async def test_guesses_without_a_cookie_lock_their_address_alone(tmp_path: Path, store: Store) -> None:
+    web = await opened(tmp_path, store)
+    async with web.client:
+        for _ in range(MOST_OF_ADDRESS):
+            web.client.cookies.clear()
+            assert (await web.client.post("/results", data={"token": "no" * 20}, headers=HERE)).status_code == 403
+        web.client.cookies.clear()
+        assert (await web.client.post("/results", data={"token": TOKEN}, headers=HERE)).status_code == 429
+        transport = httpx.ASGITransport(web.client._transport.app, client=("192.0.2.9", 1))  # type: ignore[attr-defined]
+        async with httpx.AsyncClient(transport=transport, base_url=BASE) as elsewhere:
+            answer = await elsewhere.post("/results", data={"token": TOKEN}, headers=HERE)
+            assert answer.status_code == 303
 
 
 def test_a_cookie_ends_with_its_time_its_token_and_its_server(tmp_path: Path) -> None:
@@ -103,10 +122,16 @@ def test_a_cookie_ends_with_its_time_its_token_and_its_server(tmp_path: Path) ->
     now[0] += SESSION_SECONDS
     assert not role.is_signed_in(headers)
     for _ in range(MOST_FAILURES):
-        assert not role.accepts("no")
-    assert role.locked_out
+        assert not role.accepts("no", "a browser", "192.0.2.1")
+    assert role.locked_out("a browser", "192.0.2.1")
+    assert not role.locked_out("another", "192.0.2.1")
     now[0] += 301
-    assert not role.locked_out
+    assert not role.locked_out("a browser", "192.0.2.1")
+    for number in range(MOST_OF_ADDRESS):
+        assert not role.locked_out("", "192.0.2.1")
+        assert not role.accepts("no", f"browser {number}", "192.0.2.1")
+    assert role.locked_out("", "192.0.2.1")
+    assert not role.locked_out("", "192.0.2.2")
     assert TOKEN not in repr(role)
 
 

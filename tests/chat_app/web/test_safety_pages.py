@@ -31,7 +31,7 @@ async def test_somebody_younger_is_refused_kindly_with_lines_for_children_and_no
         assert "Kids Helpline" not in page.text, "of the country that was chosen"
         assert "Nothing about you was stored" in page.text
     assert web.rows() == {}
-    assert VISITOR_COOKIE not in web.client.cookies
+    assert web.named(VISITOR_COOKIE) not in web.client.cookies
     assert (await web.client.get("/chat/", headers=BROWSER)).headers["location"] == "/"
 
 

@@ -262,9 +262,9 @@ async def test_without_consent_nothing_is_flagged(web: Web) -> None:
     await web.answer()
     await web.answer(chat="no")
     assert (await post(web, "/scorer/flag")).status_code == 403
-    value = web.client.cookies["heard_visitor"]
+    value = web.client.cookies[web.named("heard_visitor")]
     await web.answer()
-    web.client.cookies.set("heard_visitor", value[:-8] + "AAAAAAAA")
+    web.client.cookies.set(web.named("heard_visitor"), value[:-8] + "AAAAAAAA")
     assert (await post(web, "/scorer/flag")).status_code in (403, 400)
     assert flags(web) == []
 

@@ -58,6 +58,11 @@ class Served:
             yield client
 
 
+def chat_cookie(browser: httpx.AsyncClient) -> str:
+    """The name of the chat's login cookie, which is each server's own."""
+    return next(name for name in browser.cookies if name.startswith("heard_chat_"))
+
+
 def free_port() -> int:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         return int(listener.getsockname()[1])
@@ -148,7 +153,7 @@ async def test_the_chat_s_page_needs_no_other_host_and_no_login(served: Served, 
 
 async def test_chainlit_s_own_sign_in_takes_the_visitor_cookie(browser: httpx.AsyncClient) -> None:
     who = (await browser.get("/chat/user")).json()["identifier"]
-    browser.cookies.delete("access_token")
+    browser.cookies.delete(chat_cookie(browser))
     assert (await browser.get("/chat/user")).status_code == 401
     assert (await browser.post("/chat/auth/header")).status_code == 200
     assert (await browser.get("/chat/user")).json()["identifier"] == who
@@ -170,14 +175,14 @@ async def test_the_history_is_my_own(served: Served, browser: httpx.AsyncClient)
 async def test_the_socket_opens_after_consent_only(served: Served, browser: httpx.AsyncClient) -> None:
     async with connected(browser) as page:
         assert page.connected
-    token = browser.cookies["access_token"]
+    token = browser.cookies[chat_cookie(browser)]
     async with httpx.AsyncClient(base_url=served.url) as stranger:
         with pytest.raises(socketio.exceptions.ConnectionError):
             async with connected(stranger):
                 pass
         # A token alone is not enough, since it outlives a withdrawal.
         with pytest.raises(socketio.exceptions.ConnectionError):
-            async with connected(stranger, access_token=token):
+            async with connected(stranger, **{chat_cookie(browser): token}):
                 pass
 
 
