@@ -68,6 +68,10 @@ class _Patterns:
     made: re.Pattern[str]
     is_professional: re.Pattern[str]
     likeness: re.Pattern[str]
+    machines: re.Pattern[str]
+    people: re.Pattern[str]
+    """Words without which the first, and the fourth but for what only professionals say, cannot match: most texts have
+    none of them, and these are quick to look for."""
 
 
 @lru_cache(maxsize=8)
@@ -96,7 +100,9 @@ def _patterns(code: str, maker: str) -> _Patterns:
         rf"{as_} ?{words.profession}{_END}(?:{goes_on % 2}|{at_once})|{i_am} ?{words.profession}{_END}"
         rf"|\b{i_say} {words.as_} ?{words.profession}{_END}|{words.practice}"
     )
-    return _Patterns(*map(re.compile, (rf"{said_as}|{am}", words.machinery, made, is_human, rf"(?:{words.likeness})")))
+    quick = (rf"\b(?:{words.kind}|{words.weak}|chat ?gpt)", rf"\b{words.profession}|{words.practice}")
+    likeness = rf"(?:{words.likeness})"
+    return _Patterns(*map(re.compile, (rf"{said_as}|{am}", words.machinery, made, is_human, likeness, *quick)))
 
 
 def leaks_by_language(text: str, maker: str) -> set[str]:
@@ -104,7 +110,7 @@ def leaks_by_language(text: str, maker: str) -> set[str]:
 
     `text` is in lower case without accents; `maker` is a regular expression of the makers of models.
     """
-    found = set()
+    found, has_maker = set(), bool(re.search(rf"\b{maker}", text))
     for code in LANGUAGES:
         patterns = _patterns(code, maker)
 
@@ -112,11 +118,11 @@ def leaks_by_language(text: str, maker: str) -> set[str]:
             starts = (match.start() for match in pattern.finditer(text))
             return any(_is_meant(text[max(0, start - _NEAR) : start], likeness) for start in starts)
 
-        if patterns.machinery.search(text) or speaks(patterns.calls_itself_ai):
+        if patterns.machinery.search(text) or (patterns.machines.search(text) and speaks(patterns.calls_itself_ai)):
             found.add("ai_self")
-        if speaks(patterns.made):
+        if has_maker and speaks(patterns.made):
             found.add("maker")
-        if speaks(patterns.is_professional):
+        if patterns.people.search(text) and speaks(patterns.is_professional):
             found.add("professional")
     return found
 
