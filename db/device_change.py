@@ -15,7 +15,6 @@ from heard.db.errors import StoreGone, StudyRefused
 from heard.db.study_records import EnrolmentRecord
 from heard.db.study_rows import enrolment_record, enrolment_values
 from heard.db.study_tables import BallotRow, EnrolmentRow, VoteRow
-from heard.db.tables import ParticipantRow
 
 USED = (
     "This link has been used in another browser already, and something was judged there. Go on there. If you cannot, "
@@ -83,13 +82,15 @@ async def take_up(session: AsyncSession, new: EnrolmentRecord) -> EnrolmentRecor
     if row is None:
         return None
     before = row.participant_id
-    await session.get(ParticipantRow, before, with_for_update=True)  # a vote that is under way there comes first
+    of_before = (BallotRow.study_id == new.study_id) & (BallotRow.participant_id == before)
+    # A vote that is under way there comes first, or finds the ballot gone. The ballots are locked and not their person,
+    # who may be waiting for the study at this moment.
+    await session.execute(select(BallotRow.id).where(of_before).order_by(BallotRow.id).with_for_update())
     if sentence := (await _holder(session, row)).refusal:
         raise StudyRefused(sentence)
     resumed = replace(
         enrolment_record(row), participant_id=new.participant_id, released_at=None, resumed_at=new.started_at
     )
-    of_before = (BallotRow.study_id == new.study_id) & (BallotRow.participant_id == before)
     if await session.scalar(select(exists().where(of_before, BallotRow.conversation_id.is_not(None)))):
         row.external_id = row.released_at = None
         await session.flush()  # the id is free before it is taken

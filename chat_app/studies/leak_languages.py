@@ -27,6 +27,30 @@ _DEFINITE = {
     "pt": ("o", "a", "este", "esta", "seu", "sua"),
 }
 """Articles after "as" with which somebody else is meant: "as the doctor said, I"."""
+_BEING = {
+    "en": r"(?:since|because|seeing as|given that) i(?:'m| am)(?: (?:an?|just|only))*",
+    "es": r"(?:siendo|al ser|por ser|ya que soy|dado que soy|puesto que soy)(?: una?)?",
+    "fr": r"(?:etant|puisque je suis|vu que je suis)(?: une?)?",
+    "pt": r"(?:sendo|por ser|ja que sou|visto que sou)(?: uma?)?",
+}
+""""As I am", after which it does not matter how the sentence goes on."""
+_NO_VERB = (
+    r"(?!(?:tod|com|sol|cuand|quand|tant|much|muit|cert|ciert|otr|outr|mism|mesm|es|iss|est|ist|alg|ell|poc|pouc|per)"
+    r"o\b)"
+)
+_VERB = {
+    "es": rf"(?:(?:no|nunca|solo|siempre|tambien|ya) )?{_NO_VERB}[a-z]{{2,}}o\b",
+    "pt": rf"(?:(?:nao|nunca|so|sempre|tambem|ja) )?{_NO_VERB}[a-z]{{2,}}o\b",
+}
+"""A verb of the writer's, right after the comma, where the language needs no "I"."""
+_I_SAY = {
+    "en": r"i (?:can |would |will )?(?:say|tell you)(?: this)?,?",
+    "es": r"(?:lo )?digo",
+    "fr": r"je (?:vous|te) (?:le )?dis(?: cela)?",
+    "pt": r"digo(?: isso)?",
+}
+"""Before "as a doctor", with nothing after it."""
+_NEVER = r"(?!)"
 _ADJECTIVES = (
     r"(?:(?:[a-z]+ly|advanced|helpful|friendly|empathetic|supportive|caring|humble|mere|new|text-based|conversational"
     r"|avan[zc]ad[oa]|util|amable|sencill[oa]|empatic[oa]|gentil|util|prestativ[oa]|avance(?:e)?|bienveillant(?:e)?"
@@ -44,18 +68,25 @@ class _Patterns:
     made: re.Pattern[str]
     is_professional: re.Pattern[str]
     likeness: re.Pattern[str]
+    machines: re.Pattern[str]
+    people: re.Pattern[str]
+    """Words without which the first, and the fourth but for what only professionals say, cannot match: most texts have
+    none of them, and these are quick to look for."""
 
 
 @lru_cache(maxsize=8)
 def _patterns(code: str, maker: str) -> _Patterns:
     words = LANGUAGES[code]
     goes_on = rf",?[\"»*_]*,? (?:(?!{words.second}\b){_GAP} ){{0,%d}}{words.first}\b"
+    at_once = rf", (?:{_VERB.get(code, _NEVER)})"
+    being, i_say = _BEING.get(code, _NEVER), _I_SAY.get(code, _NEVER)
     any_kind = rf"(?:{words.kind}|{words.weak})"
     kind = rf"(?:{words.kind}|chat ?gpt){_END}"
     as_ = rf"\b{words.as_}" + "".join(f"(?<! {word})(?<! {word} )" for word in _DEFINITE[code])
     said_as = (
         rf"\b{words.as_} ?{_ADJECTIVES}{kind}(?:{goes_on % 6}| ?(?:que soy|que sou|que je suis)\b"
         rf"|, (?=[^.!?\n]{{0,80}}\b{words.first}\b))"
+        rf"|\b{words.as_} ?{_ADJECTIVES}{kind}{at_once}|\b{being} {_ADJECTIVES}{kind}"
         rf"|{as_} ?{words.weak}{_END}{goes_on % 1}"
     )
     i_am = r"(?<!no )(?<!nao )(?<!not )" + words.i_am
@@ -65,8 +96,13 @@ def _patterns(code: str, maker: str) -> _Patterns:
         rf"|\b{maker} (?:[a-z]+ )?{words.made_me}\b|\b{words.made_me} {maker}"
         rf"|(?:{words.i_am}|{as_}) ?{_ADJECTIVES}{any_kind} (?:{words.from_}) ?{maker}"
     )
-    is_human = rf"{as_} ?{words.profession}{_END}{goes_on % 2}|{i_am} ?{words.profession}{_END}|{words.practice}"
-    return _Patterns(*map(re.compile, (rf"{said_as}|{am}", words.machinery, made, is_human, rf"(?:{words.likeness})")))
+    is_human = (
+        rf"{as_} ?{words.profession}{_END}(?:{goes_on % 2}|{at_once})|{i_am} ?{words.profession}{_END}"
+        rf"|\b{i_say} {words.as_} ?{words.profession}{_END}|{words.practice}"
+    )
+    quick = (rf"\b(?:{words.kind}|{words.weak}|chat ?gpt)", rf"\b{words.profession}|{words.practice}")
+    likeness = rf"(?:{words.likeness})"
+    return _Patterns(*map(re.compile, (rf"{said_as}|{am}", words.machinery, made, is_human, likeness, *quick)))
 
 
 def leaks_by_language(text: str, maker: str) -> set[str]:
@@ -74,7 +110,7 @@ def leaks_by_language(text: str, maker: str) -> set[str]:
 
     `text` is in lower case without accents; `maker` is a regular expression of the makers of models.
     """
-    found = set()
+    found, has_maker = set(), bool(re.search(rf"\b{maker}", text))
     for code in LANGUAGES:
         patterns = _patterns(code, maker)
 
@@ -82,11 +118,11 @@ def leaks_by_language(text: str, maker: str) -> set[str]:
             starts = (match.start() for match in pattern.finditer(text))
             return any(_is_meant(text[max(0, start - _NEAR) : start], likeness) for start in starts)
 
-        if patterns.machinery.search(text) or speaks(patterns.calls_itself_ai):
+        if patterns.machinery.search(text) or (patterns.machines.search(text) and speaks(patterns.calls_itself_ai)):
             found.add("ai_self")
-        if speaks(patterns.made):
+        if has_maker and speaks(patterns.made):
             found.add("maker")
-        if speaks(patterns.is_professional):
+        if patterns.people.search(text) and speaks(patterns.is_professional):
             found.add("professional")
     return found
 

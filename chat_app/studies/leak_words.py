@@ -68,8 +68,8 @@ SPANISH = Language(
         r"(?:(?:buen[oa]?|profesional|tu|futur[oa]) )?(?:psico(?:log[oa]|terapeuta)|terapeuta|consejer[oa]"
         r"|orientador[a]?|psiquiatra|trabajador[a]? social|medic[oa]|enfermer[oa]|voluntari[oa]|coach|docente"
         r"|counsell?or|profesional de la (?:salud|psicologia)(?: mental)?|especialista en salud mental|ser humano"
-        r"|humano)(?: (?:clinic[oa]|infantil|titulad[oa]|licenciad[oa]|colegiad[oa]|de profesion|familiar|de pareja"
-        r"|certificad[oa]))*"
+        r"|humano|persona)(?: (?:clinic[oa]|infantil|titulad[oa]|licenciad[oa]|colegiad[oa]|de profesion|familiar"
+        r"|de pareja|certificad[oa]))*"
     ),
     practice=(
         r"\bmis pacientes\b|\ben mi (?:consulta|practica (?:clinica|profesional)|trabajo (?:clinico|terapeutico)"
@@ -134,7 +134,7 @@ PORTUGUESE = Language(
     profession=(
         r"(?:(?:bo[am]|seu|sua|futur[oa]) )?(?:psico(?:log[oa]|terapeuta)|terapeuta|conselheir[oa]|orientador[a]?"
         r"|psiquiatra|assistente social|medic[oa]|enfermeir[oa]|voluntari[oa]|coach|profissional d[ae] (?:saude"
-        r"|psicologia)(?: mental)?|especialista em saude mental|ser humano|humano)(?: (?:clinic[oa]|infantil"
+        r"|psicologia)(?: mental)?|especialista em saude mental|ser humano|humano|pessoa)(?: (?:clinic[oa]|infantil"
         r"|formad[oa]|licenciad[oa]|de formacao|familiar|de casais|certificad[oa]))*"
     ),
     practice=(

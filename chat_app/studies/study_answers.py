@@ -80,7 +80,7 @@ async def write_answer(
         if not drafts.complete:
             return _failed_answer(arm, answer, drafts, failure.sentence)
         # A rewrite that broke costs nothing: the earlier complete draft is kept.
-    # In a thread: looking for leaks in a long answer takes some ten milliseconds.
+    # In a thread: looking for leaks in a long answer takes some milliseconds.
     return await asyncio.to_thread(_completed_answer, services, arm, answer, drafts)
 
 

@@ -12,23 +12,24 @@ from heard.chat_app.studies.leaks import LEAK_KINDS, leaks_in
 
 CASES = Path(__file__).parents[2] / "leak_cases"
 FEWEST = 25
-MISSED = {"es": 1}
+MISSED = {"es": 1, "es.second": 1, "en.second": 1, "de.second": 2, "fr.second": 2, "pt.second": 2}
 """How many may be missed."""
 
 
-def lines(language: str, sign: str) -> list[str]:
-    read = (CASES / f"{language}.txt").read_text(encoding="utf-8").splitlines()
+def lines(name: str, sign: str) -> list[str]:
+    read = (CASES / f"{name}.txt").read_text(encoding="utf-8").splitlines()
     return [line[2:] for line in read if line.startswith(f"{sign} ")]
 
 
+@pytest.mark.parametrize("part", ["", ".second"])
 @pytest.mark.parametrize("language", ["de", "en", "es", "fr", "pt"])
-def test_the_writer_is_found_and_the_innocent_pass(language: str) -> None:
-    given_away, innocent = lines(language, "+"), lines(language, "-")
+def test_the_writer_is_found_and_the_innocent_pass(language: str, part: str) -> None:
+    given_away, innocent = lines(language + part, "+"), lines(language + part, "-")
     assert len(given_away) >= FEWEST
     assert len(innocent) >= FEWEST
     assert [text for text in innocent if leaks_in(text)] == []
     missed = [text for text in given_away if not leaks_in(text)]
-    assert len(missed) <= MISSED.get(language, 0), missed
+    assert len(missed) <= MISSED.get(language + part, 0), missed
 
 
 @pytest.mark.parametrize(
