@@ -22,6 +22,7 @@ from heard.db.schema import MIGRATIONS, NEWER, check_schema, revisions
 from heard.db.sqlite_driver import connection_factory
 from heard.db.sqlite_file import check_url, make_file
 from heard.db.translate import translate
+from heard.db.write_queue import WriteQueue
 
 DRIVERS = ("sqlite+aiosqlite", "postgresql+asyncpg")
 BEGIN = "heard_begin"
@@ -36,31 +37,6 @@ PATIENT_SECONDS = 600.0
 """The same for a command, which may read or change a whole table."""
 _LOCK_KEY = 7_205_119_001
 """Any fixed number: the advisory lock that keeps two migrating processes apart on PostgreSQL."""
-
-
-class WriteQueue:
-    """A fair lock that admits one writer at a time within this process, and raises StoreBusy after `seconds`.
-
-    SQLite admits only one anyway, but not in order: a writer can be passed by others for seconds.
-    """
-
-    def __init__(self, seconds: float) -> None:
-        self.seconds = seconds
-        self._lock = asyncio.Lock()
-
-    async def __aenter__(self) -> None:
-        """Wait for the lock. Raises StoreBusy."""
-        try:
-            async with asyncio.timeout(self.seconds):
-                await self._lock.acquire()
-            return
-        except TimeoutError:
-            pass
-        raise StoreBusy
-
-    async def __aexit__(self, *_: object) -> None:
-        """Release the lock."""
-        self._lock.release()
 
 
 _queues: WeakKeyDictionary[AsyncEngine, WriteQueue] = WeakKeyDictionary()

@@ -45,6 +45,7 @@ from heard.chat_app.web.researcher import Researcher
 from heard.chat_app.web.score_queue import ScoreQueue
 from heard.chat_app.web.senders import LOOPBACK_NAMES
 from heard.chat_app.web.socket_guard import SocketGuard
+from heard.chat_app.web.write_turns import WriteTurns
 from heard.db.errors import StoreError
 
 EVERY_ADDRESS = ("0.0.0.0", "::")
@@ -134,6 +135,7 @@ def create_parent(
         app.add_exception_handler(kind, survey_routes.on_closed)
 
     # The last added is the outermost.
+    app.add_middleware(WriteTurns, identity=identity)
     app.add_middleware(ConsentGate, identity=identity, may_chat=may_chat, tokens=chat.tokens)
     app.add_middleware(BodyLimit, message_limit=settings.message_limit)
     app.add_middleware(

@@ -22,7 +22,7 @@ OTHER_MACHINE = {"x-forwarded-for": "198.51.100.7"}
 @pytest.fixture(scope="module")
 def served(tmp_path_factory: pytest.TempPathFactory, weights: Weights) -> Iterator[Served]:
     folder: Path = tmp_path_factory.mktemp("hostile")
-    own = {"trusted_proxies": "127.0.0.1", "address_per_minute": "4", "default_model": "talker", "save_seconds": "30"}
+    own = {"trusted_proxies": "127.0.0.1", "address_per_minute": "4", "default_model": "talker"}
     with serving(folder, **own) as made:
         made.play(reply(WARM))
         yield made
@@ -43,8 +43,8 @@ async def test_the_honest_one_is_answered_throughout(served: Served, open_page: 
             for path in ("/", "/scorer", "/help", "/health"):
                 seen.add((await honest.get(path)).status_code)
             await asyncio.sleep(0.05)
-    turn = await open_page.send("My cat is ill.", seconds=60)
-    assert turn.text == WARM
+            assert (await open_page.send("My cat is ill.", seconds=60)).text == WARM
+    assert (await open_page.send("He was sick twice.", seconds=60)).text == WARM
     answers = await attack
     assert seen == {200}
     assert answers["/scorer 413"]
