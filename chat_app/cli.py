@@ -109,3 +109,7 @@ def main() -> None:
     except UserError as error:
         typer.echo(f"heard: {error}", err=True)
         sys.exit(2)
+    except OSError as error:  # of a path that a command has not foreseen, or of the disk: of surroundings, and no bug
+        what = f"{error.filename}: " if error.filename else ""
+        typer.echo(f"heard: {what}{error.strerror or type(error).__name__}. Check the path, and the disk.", err=True)
+        sys.exit(2)

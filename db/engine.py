@@ -77,8 +77,8 @@ async def open_database(url: str, *, lock_seconds: float = 5.0) -> AsyncIterator
 
 
 def printable_url(url: str) -> str:
-    """Return the URL without its password."""
-    return _parse(url).render_as_string(hide_password=True)
+    """Return the URL without its password, and without parameters, of which one may be a password too."""
+    return _parse(url).render_as_string(hide_password=True).partition("?")[0]
 
 
 def _parse(url: str) -> URL:

@@ -15,8 +15,6 @@ from sqlalchemy.engine import URL
 from heard.db.errors import StoreDamaged, StoreError, StoreFull, StoreReadOnly, StoreUnavailable
 from heard.db.translate import MOVED
 
-BESIDE = ("", "-wal", "-shm")
-"""The database, and the files that hold what has not yet reached it."""
 PARAMETERS = {"uri", "mode", "cache", "immutable", "nolock", "psow", "vfs"}
 """Of an address of SQLite (https://sqlite.org/uri.html); all but `uri` are SQLite's own."""
 WAL_MAGIC = (0x377F0682, 0x377F0683)
@@ -53,6 +51,12 @@ def sqlite_url(path: Path) -> str:
     return "sqlite+aiosqlite:///" + str(path).replace("%", "%25").replace("?", "%3F")
 
 
+def beside(path: Path, end: str) -> Path:
+    """Return the path of the file that holds, with this end of its name, what has not yet reached the database. Where
+    `path` is a link, it stands beside what the link leads to."""
+    return Path(os.path.realpath(path) + end)
+
+
 def identity(path: Path) -> Identity | None:
     """Return what tells a file from all others; None if there is none."""
     try:
@@ -69,7 +73,7 @@ class OpenFiles:
     """
 
     def __init__(self, path: Path | None) -> None:
-        self._paths = [] if path is None else [Path(f"{path}{end}") for end in BESIDE]
+        self._paths = [] if path is None else [path, *(beside(path, end) for end in ("-wal", "-shm"))]
         self._known: list[Identity | None] = [None] * len(self._paths)
         self._all_known = path is None
 
@@ -175,7 +179,7 @@ def check_wal(path: Path | None) -> None:
     if path is None:
         return
     try:
-        with Path(f"{path}-wal").open("rb") as file:
+        with beside(path, "-wal").open("rb") as file:
             start = file.read(4)
             long = os.fstat(file.fileno()).st_size > WAL_HEADER
         size = path.stat().st_size if path.exists() else 0

@@ -80,6 +80,8 @@ async def _attempted(engine: AsyncEngine, work: Work[Result], write: bool) -> Re
             return await work(session)
     except (SQLAlchemyError, OSError) as error:
         failure = translate(error)
+    except UnicodeEncodeError:  # a byte of a command line that is no text
+        failure = StoreError("An id holds a character that is none, so no database knows it. Write it again.")
     raise failure  # outside the block above, so that no SQL hangs on it as its context
 
 

@@ -36,6 +36,8 @@ class _Loader(_SafeLoader):  # type: ignore[misc]  # the base is picked at run t
     def construct_mapping(self, node: Any, deep: bool = False) -> Any:
         seen = set()
         for key, _ in node.value:
+            if not isinstance(key, yaml.ScalarNode):
+                raise yaml.constructor.ConstructorError(None, None, "a key must be a word", key.start_mark)
             if key.value in seen:
                 raise yaml.constructor.ConstructorError(None, None, f'"{key.value}" is written twice', key.start_mark)
             seen.add(key.value)
@@ -65,7 +67,7 @@ def read_record(path: Path, kind: type[T], cross_check: CrossCheck | None = None
     `cross_check` finds in the file's values what no field can know by itself. Raises PromptFileError with every fault.
     """
     try:
-        text = path.read_text(encoding="utf-8")
+        text = path.read_text(encoding="utf-8-sig")
         values = yaml.load(text, _Loader)
     except OSError as error:
         raise PromptFileError(f"{path} cannot be read: {error.strerror}. Put it back, or make it readable.") from error
@@ -76,6 +78,12 @@ def read_record(path: Path, kind: type[T], cross_check: CrossCheck | None = None
         where = f"{path}:{place.line + 1}" if place else path
         raise PromptFileError(
             f"{where}: not valid YAML, {why}. Mend that line; a text with a colon needs quotes."
+        ) from error
+    except RecursionError as error:
+        raise PromptFileError(f"{path}: not valid YAML, it is nested too deep. Write it flatter.") from error
+    except ValueError as error:  # a date that no calendar has, a number of thousands of digits
+        raise PromptFileError(
+            f"{path}: not valid YAML, a date or number in it cannot be. Mend it, or put it in quotes."
         ) from error
     faults = list(cross_check(values)) if cross_check and isinstance(values, dict) else []
     schema: TypeAdapter[T] = _schema(cast(Any, kind))

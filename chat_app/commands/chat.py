@@ -134,7 +134,7 @@ def listen_on(host: str, port: int) -> socket.socket:
 
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
-    except OSError as error:
+    except (OSError, ValueError) as error:  # the latter for a name that no address can have
         raise PortError(f'There is no address "{host}" on this machine. Use --host 127.0.0.1.') from error
     listener = socket.socket(family, kind, protocol)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

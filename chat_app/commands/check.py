@@ -90,7 +90,7 @@ def _is_labelled(path: Path) -> bool:
     """Whether a file's first line has a "label" of how grave it is, and no mere "crisis"."""
     if not path.is_file():
         return False
-    with path.open(encoding="utf-8", errors="replace") as file:
+    with path.open(encoding="utf-8-sig", errors="replace") as file:
         return '"label"' in file.readline()
 
 

@@ -7,7 +7,6 @@ kind the strictest holds.
 
 import datetime
 import re
-import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -19,6 +18,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from heard.chat_app.common.settings import Settings
 from heard.errors import UserError
 from heard.hints import nearest_name
+from heard.toml_values import TomlFault, read_values
 from heard.validation import faults_of
 
 BUILT_IN = Path(__file__).with_name("places.toml")
@@ -186,11 +186,9 @@ class InForce:
 def read_places(path: Path) -> dict[str, Place]:
     """Return the places of a file by code. Raises PlacesError with every fault."""
     try:
-        values = tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise PlacesError(f"{path} cannot be read ({error.strerror}). Make it readable, or move it away.") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise PlacesError(f"{path} is not valid TOML: {error}. Mend that line, or move the file away.") from error
+        values = read_values(path)
+    except TomlFault as error:
+        raise PlacesError(str(error)) from None
     faults: list[str] = []
     places = {code: _place(code, table, faults) for code, table in values.items()}
     if faults:

@@ -6,7 +6,6 @@ setting that is silently ignored is how a study runs under the wrong condition.
 
 import os
 import re
-import tomllib
 from ipaddress import ip_network
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -18,10 +17,13 @@ from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 from heard.chat_app.common.addresses import checked_ancestors, checked_host, checked_root
 from heard.errors import UserError
 from heard.hints import closest
+from heard.toml_values import TomlFault, read_values
 from heard.validation import faults_of
 
 PREFIX = "HEARD_"
 FILE_NAME = "settings.toml"
+LONGEST_NAME = 255
+"""Bytes of a file's or a folder's name."""
 SECRET = ("database_url", "researcher_token", "api_token")
 """Settings whose values, or a part of them, are never shown."""
 
@@ -34,8 +36,9 @@ class Settings(BaseSettings):
     """Everything that a deployment may set. The line under a field is its meaning and unit."""
 
     model_config = SettingsConfigDict(
-        env_prefix=PREFIX, frozen=True, extra="forbid", use_attribute_docstrings=True, env_ignore_empty=True
-    )
+        env_prefix=PREFIX, frozen=True, extra="forbid", use_attribute_docstrings=True, env_ignore_empty=True,
+        allow_inf_nan=False,
+    )  # fmt: skip
 
     host: str = "127.0.0.1"
     """Address to listen on. Loopback unless a proxy with TLS stands in front."""
@@ -130,7 +133,7 @@ class Settings(BaseSettings):
     """How long a started stream may pause before it counts as cut."""
     total_seconds: float = Field(default=180.0, gt=0)
     """How long a whole reply may take, from its first call to its last token; what has arrived by then is kept."""
-    save_seconds: float = Field(default=5.0, gt=0)
+    save_seconds: float = Field(default=5.0, gt=0, le=3600)
     """How long a write waits for a database that another process has locked."""
     visitor_per_minute: int = Field(default=120, ge=0, le=100_000)
     """How often one visitor (one cookie) may send something in a minute: forms, votes, texts and what a chat's page
@@ -154,6 +157,23 @@ class Settings(BaseSettings):
     api_token: str = Field(default="", repr=False)
     """Long random text (20 characters or more, no spaces) with which programs on other machines may ask `/api/score`,
     in the header "Authorization: Bearer ..."; empty: programs on this machine alone."""
+
+    @field_validator("*", mode="before")
+    @classmethod
+    def _of_letters(cls, value: Any) -> Any:
+        """Refuse what no path, address or page can hold: NUL, and bytes of the environment that are no text."""
+        if any(letter == "\0" or "\ud800" <= letter <= "\udfff" for letter in str(value)):
+            raise ValueError("holds a character that is none: NUL, or a byte that is not UTF-8. Write it again")
+        return value
+
+    @field_validator("data_dir", "cache_dir", "models_file", "places_file", "prompts_dir")
+    @classmethod
+    def _at_home(cls, value: Path | None) -> Path | None:
+        """Read "~" as a shell does."""
+        found = value and Path(os.path.expanduser(value))
+        if found and any(len(os.fsencode(part)) > LONGEST_NAME for part in found.parts):
+            raise ValueError("has a name in it that is too long for a file")
+        return found
 
     @field_validator("database_url")
     @classmethod
@@ -203,7 +223,9 @@ class Settings(BaseSettings):
     @property
     def database(self) -> str:
         """The SQLAlchemy URL in force."""
-        return self.database_url or f"sqlite+aiosqlite:///{(self.data_dir / 'heard.db').resolve()}"
+        # In an address a question mark begins parameters, and a per cent sign a character.
+        file = os.path.realpath(self.data_dir / "heard.db").replace("%", "%25").replace("?", "%3F")
+        return self.database_url or f"sqlite+aiosqlite:///{file}"
 
 
 def load_settings(folder: Path | None = None, *, file: bool = True, **overrides: Any) -> Settings:
@@ -229,7 +251,7 @@ def load_settings(folder: Path | None = None, *, file: bool = True, **overrides:
         raise SettingsError(f"{source}: {fault.sentence}") from None
     for name in ("models_file", "places_file") if file else ():
         named: Path = getattr(settings, name)
-        if name in settings.model_fields_set and not named.is_file():
+        if name in settings.model_fields_set and not os.path.isfile(named):  # which raises nothing
             source, usual = _variable(name) or str(path), Settings.model_fields[name].default
             raise SettingsError(
                 f'{source}: {name}: there is no file "{named}". Name one that is there, or remove the '
@@ -261,12 +283,12 @@ def printable_value(settings: Settings, name: str) -> str:
 
 def _file_values(path: Path) -> dict[str, Any]:
     """Return the settings in the file; {} if there is no file. Raises SettingsError for bad TOML or an unknown name."""
-    if not path.exists():
+    if not os.path.lexists(path):
         return {}
     try:
-        values = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise SettingsError(f"{path} is not valid TOML: {error}. Mend that line, or move the file away.") from error
+        values = read_values(path)
+    except TomlFault as error:
+        raise SettingsError(str(error)) from None
     known = set(Settings.model_fields)
     for key in values:
         if key not in known:

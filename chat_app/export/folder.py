@@ -26,7 +26,7 @@ def atomic_folder(out: Path, *, force: bool) -> Iterator[Path]:
 
     `out` may be missing, empty or, with `force`, an earlier export with nothing else in it. Raises ExportError.
     """
-    out = out.resolve()
+    out = Path(os.path.realpath(out))
     check_target(out, force=force)
     try:
         out.parent.mkdir(parents=True, exist_ok=True)

@@ -4,11 +4,11 @@
 
 import hashlib
 import json
-import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 
 from heard.chat_app.models.weights_folder import WeightsError
+from heard.toml_values import TomlFault, read_values
 
 ADAPTERS = Path(__file__).parent / "adapters"
 WEIGHTS, ABOUT = "adapter.gguf", "adapter.toml"
@@ -42,9 +42,9 @@ def check_adapter(path: Path) -> Adapter:
     missing, or not those that `adapter.toml` names."""
     folder = path.parent
     try:
-        adapter = Adapter(**tomllib.loads((folder / ABOUT).read_text(encoding="utf-8")))
+        adapter = Adapter(**read_values(folder / ABOUT))
         found = _sha256(path)
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, TypeError) as error:
+    except (OSError, TomlFault, TypeError) as error:
         raise WeightsError(
             f'The adapter "{folder.name}" is incomplete: it needs {ABOUT} and {WEIGHTS}. Install heard again, or train '
             "it anew with `heard train-voice`."

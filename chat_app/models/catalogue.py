@@ -4,7 +4,6 @@ What an entry may say, and what a fault of each key is called, stands in `model_
 of it. A refusal names every fault of the file at once.
 """
 
-import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -21,6 +20,7 @@ from heard.chat_app.models.providers import PROVIDERS
 from heard.chat_app.models.records import ModelSpec
 from heard.errors import UserError
 from heard.hints import nearest_name
+from heard.toml_values import TomlFault, read_values
 
 
 def _embedded_spec(model: EmbeddedModel) -> ModelSpec:
@@ -69,11 +69,9 @@ def load_models(path: Path | None, embedded: EmbeddedModel = SMOLLM2) -> dict[st
     if path is None or not path.exists():
         return specs
     try:
-        entries = tomllib.loads(path.read_text(encoding="utf-8-sig"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ModelsError(f"{path} is not valid TOML: {error}. Mend that line, or move the file away.") from error
-    except OSError as error:
-        raise ModelsError(f"{path} cannot be read ({error.strerror}). Make it readable, or move it away.") from error
+        entries = read_values(path)
+    except TomlFault as error:
+        raise ModelsError(str(error)) from None
     faults = []
     for name, values in entries.items():
         if not isinstance(values, Mapping):

@@ -75,7 +75,7 @@ def load_cases(path: Path) -> list[Case]:
     cases: list[Case] = []
     for one in paths:
         try:
-            lines = one.read_text(encoding="utf-8").splitlines()
+            lines = one.read_text(encoding="utf-8-sig").splitlines()
         except (OSError, UnicodeDecodeError) as error:
             raise MeasureError(f"{one} cannot be read as UTF-8 text: {type(error).__name__}.") from error
         for number, line in enumerate(lines, 1):
@@ -84,7 +84,7 @@ def load_cases(path: Path) -> list[Case]:
             try:
                 row = json.loads(line)
                 case = Case(str(row["id"]), row["text"], row["crisis"], str(row.get("group", "all")))
-            except (json.JSONDecodeError, KeyError, TypeError, AttributeError) as error:
+            except (ValueError, RecursionError, KeyError, TypeError, AttributeError) as error:
                 raise MeasureError(f'{one}, line {number}: needs "id", "text" and "crisis" as JSON.') from error
             if not isinstance(case.text, str) or not isinstance(case.crisis, bool):
                 raise MeasureError(f'{one}, line {number}: "text" must be text, "crisis" true or false.')

@@ -79,7 +79,7 @@ class Sequenced:
 def read_talks(path: Path) -> list[Talk]:
     """Talks of JSON lines {"turns": [{"said": ..., "reply": ...}], "persona": ...}. Raises TalksError."""
     try:
-        rows = path.read_text(encoding="utf-8").splitlines()
+        rows = path.read_text(encoding="utf-8-sig").splitlines()
     except (OSError, UnicodeDecodeError) as error:
         raise TalksError(f"{path} cannot be read as UTF-8 text. Check the path and the file.") from error
     talks = []
