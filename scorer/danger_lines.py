@@ -73,7 +73,7 @@ def read_lines(path: Path = LINES) -> list[DangerLine]:
 
 def _lines_of(path: Path) -> Iterator[DangerLine]:
     try:
-        rows = path.read_text(encoding="utf-8").splitlines()
+        rows = path.read_text(encoding="utf-8-sig").splitlines()
     except (OSError, UnicodeDecodeError) as error:
         raise ScorerError(f"{path} cannot be read as UTF-8 text. Check the path and the file.") from error
     for number, row in enumerate(rows, 1):

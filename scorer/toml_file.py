@@ -1,7 +1,6 @@
 """The TOML files beside stored weights, each a dataclass: checked by pydantic when read, every fault named."""
 
 import json
-import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, TypeVar
@@ -9,6 +8,7 @@ from typing import Any, TypeVar
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from heard.scorer.errors import ScorerError
+from heard.toml_values import TomlFault, read_values
 from heard.validation import faults_of
 
 T = TypeVar("T")
@@ -20,11 +20,9 @@ NO_OTHERS = ConfigDict(extra="forbid", allow_inf_nan=False)
 def read_toml(path: Path, kind: type[T], missing: str) -> T:
     """The file as `kind`, a dataclass. Raises ScorerError with every faulty key; `missing` where there is no file."""
     try:
-        values = tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise ScorerError(missing) from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ScorerError(f"{path} is not valid TOML: {error}. Mend that line.") from error
+        values = read_values(path)
+    except TomlFault as error:
+        raise ScorerError(missing if isinstance(error.__cause__, OSError) else str(error)) from error
     schema = TypeAdapter(kind)
     try:
         return schema.validate_python(values)
