@@ -41,6 +41,7 @@ from heard.chat_app.page.session_choices import (
     current_offer,
     current_session,
     emitter,
+    look_for_study,
     participant_of,
     set_choices,
     show_panel,
@@ -76,6 +77,7 @@ def guarded(callback: Callable[P, Awaitable[None]]) -> Callable[P, Coroutine[Any
     @wraps(callback)
     async def safe(*args: P.args, **kwargs: P.kwargs) -> None:
         try:
+            await look_for_study(current_session())
             await callback(*args, **kwargs)
         except Exception as error:  # noqa: BLE001 - the boundary named above
             reference = secrets.token_hex(4)

@@ -51,7 +51,7 @@ def hand_off_id(message_id: str) -> str:
 
 def card_element(thread_id: str, reply_id: str, props: Mapping[str, Any]) -> dict[str, Any]:
     """Return a card as an element of the page, under the entry of its reply."""
-    return _element(card_id(reply_id), thread_id, reply_id, score_card.ELEMENT, props)
+    return _element(card_id(reply_id), thread_id, reply_id, score_card.ELEMENT, {**props, "reply": reply_id})
 
 
 def ballot_element(thread_id: str, entry: str, props: Mapping[str, Any]) -> dict[str, Any]:
