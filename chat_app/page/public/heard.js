@@ -2,6 +2,7 @@
 import * as ballot from "../../static/ballot.js";
 import * as handoff from "../../static/handoff.js";
 import { foldAnswered, place as placeBar } from "./safety.js";
+import { describeParts, directWords, levelHeadings, placeHeader, unnestChats } from "./header.js";
 import { placeCount } from "./typing.js";
 
 // 0. Chainlit compiles its elements in the browser and lets them import nothing but what it has built in, so the ballot's
@@ -128,6 +129,11 @@ function speakLast() {
 }
 
 function look() {
+  placeHeader();
+  levelHeadings();
+  describeParts();
+  unnestChats();
+  directWords();
   placeBar();
   placeCount();
   foldAnswered();

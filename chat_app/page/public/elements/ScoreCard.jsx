@@ -55,7 +55,7 @@ function Words({ words, reply }) {
             <dt>{label}</dt>
             <dd>
               {pieces.map((piece, place) => (
-                <mark key={place} style={{ "--hc-strength": Math.min(1, 0.25 + piece.weight) }}>{piece.text}</mark>
+                <mark key={place} dir="auto" style={{ "--hc-strength": Math.min(1, 0.25 + piece.weight) }}>{piece.text}</mark>
               ))}
             </dd>
           </div>
@@ -80,7 +80,7 @@ function Drafts({ drafts, reply }) {
         {others.map((draft) => (
           <section key={draft.number} className="hc-draft" aria-label={`Draft ${draft.number}`}>
             <p className="hc-draft-head">Draft {draft.number}: {draft.verdict}</p>
-            <p className="hc-draft-text">{draft.text}</p>
+            <p className="hc-draft-text" dir="auto">{draft.text}</p>
           </section>
         ))}
       </div>
