@@ -239,6 +239,13 @@ async def enrolment(session: AsyncSession, study_id: str, participant_id: str) -
     return enrolment_record(row) if row else None
 
 
+async def takes_part(session: AsyncSession, participant_id: str) -> bool:
+    """Return whether a person is enrolled in a study that has not ended."""
+    running = select(EnrolmentRow.study_id).join(StudyRow, StudyRow.id == EnrolmentRow.study_id)
+    mine = running.where(EnrolmentRow.participant_id == participant_id, StudyRow.ended_at.is_(None))
+    return await session.scalar(mine.limit(1)) is not None
+
+
 async def complete(
     session: AsyncSession, study_id: str, participant_id: str, closing: str | None, at: datetime
 ) -> None:

@@ -98,6 +98,10 @@ class StudyStore:
         """Return a person's enrolment in a study, or None."""
         return await self._read(lambda session: studies.enrolment(session, study_id, participant_id))
 
+    async def takes_part(self, participant_id: str) -> bool:
+        """Return whether a person is enrolled in a study that has not ended."""
+        return await self._read(lambda session: studies.takes_part(session, participant_id))
+
     async def progress(self, study_id: str, participant_id: str) -> Progress:
         """Return how many of a person's ballots have a vote."""
         return await self._read(lambda session: studies.progress(session, study_id, participant_id))

@@ -17,6 +17,7 @@ from heard.scorer.head import Array, Head
 from heard.scorer.other_rater import JUDGE, classifier_folder
 from heard.scorer.records import COMPONENTS, HIGHEST, LOWEST, SCALES, EmpathyScore, Level, ScoreStatus, level_of
 from heard.scorer.relevance import LOOKED_BACK, is_short, verdict
+from heard.scorer.repeats import is_loop
 from heard.scorer.shared_emotion import implied_emotion
 from heard.scorer.text import REASONS, language_status, read
 from heard.scorer.vectors import Vectors
@@ -170,7 +171,7 @@ class Scorer:
             return self._unscored(status)
         facets = self.head.facets(seen.states, seen.projected)
         faults = self.head.faults(facets)
-        if ScoreStatus.INCOHERENT in faults:
+        if ScoreStatus.INCOHERENT in faults or is_loop(seen.text):
             return self._unscored(ScoreStatus.INCOHERENT)
         note, factor = verdict(seeker, reply, self._doubts(seeker, seen, earlier))
         components = LOWEST + factor * (self.head.components(facets) - LOWEST)

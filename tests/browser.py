@@ -31,8 +31,10 @@ def installed() -> bool:
 
 
 @asynccontextmanager
-async def chromium(viewport: dict[str, int] | None = None, scheme: str = "light") -> AsyncIterator[BrowserContext]:
-    """A browser with a profile of its own; `scheme` is "light" or "dark"."""
+async def chromium(
+    viewport: dict[str, int] | None = None, scheme: str = "light", **device: bool
+) -> AsyncIterator[BrowserContext]:
+    """A browser with a profile of its own; `scheme` is "light" or "dark", `device` is_mobile and has_touch."""
     with tempfile.TemporaryDirectory(prefix="heard-chromium-") as profile:
         async with async_playwright() as playwright:
             context = await playwright.chromium.launch_persistent_context(
@@ -42,6 +44,7 @@ async def chromium(viewport: dict[str, int] | None = None, scheme: str = "light"
                 headless=True,
                 viewport=viewport or WIDE,  # type: ignore[arg-type]
                 color_scheme=scheme,  # type: ignore[arg-type]
+                **device,  # type: ignore[arg-type]
             )
             try:
                 yield context

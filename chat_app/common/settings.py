@@ -104,6 +104,8 @@ class Settings(BaseSettings):
     `compare` and `evaluate` also a classifier's folder or "judge:MODEL"."""
     live_scores: bool = True
     """Whether a new visitor sees scores."""
+    scores_outside_studies: bool = True
+    """Whether that holds for a new visitor too who is in no study: off, they see scores once they turn them on."""
     auto_improve: bool = False
     """Whether a low reply is written again, for a new visitor."""
     auto_improve_threshold: float = Field(default=1.7, ge=1, le=3)

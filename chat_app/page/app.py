@@ -27,7 +27,7 @@ from heard.chat_app.conversation.drafts import FIXED_TEXT
 from heard.chat_app.conversation.events import TurnRequest
 from heard.chat_app.conversation.running_turns import Events, RunningTurn
 from heard.chat_app.conversation.turn import run_turn
-from heard.chat_app.page import chat_settings, reopen, safety_page, wording
+from heard.chat_app.page import chat_settings, reopen, retry, safety_page, wording
 from heard.chat_app.page.chainlit_output import ChainlitOutput
 from heard.chat_app.page.chainlit_patches import mute_profiles_warning, replace_callbacks, replace_socket_handlers
 from heard.chat_app.page.chat_settings import ChoiceError, Choices
@@ -41,6 +41,7 @@ from heard.chat_app.page.session_choices import (
     current_offer,
     current_session,
     emitter,
+    look_for_study,
     participant_of,
     set_choices,
     show_panel,
@@ -76,6 +77,7 @@ def guarded(callback: Callable[P, Awaitable[None]]) -> Callable[P, Coroutine[Any
     @wraps(callback)
     async def safe(*args: P.args, **kwargs: P.kwargs) -> None:
         try:
+            await look_for_study(current_session())
             await callback(*args, **kwargs)
         except Exception as error:  # noqa: BLE001 - the boundary named above
             reference = secrets.token_hex(4)
@@ -235,6 +237,8 @@ async def on_chat_resume(thread: ThreadDict) -> None:
         country=chosen.country,
         check_in=reopen.open_check_in(messages, replies) if turn is None else None,
     )
+    if turn is None:
+        under += retry.reopened(thread["id"], messages, replies)
     thread["elements"] = cast(Any, under)
 
     if turn is not None and turn.request.participant_id == participant_of(session):
@@ -318,6 +322,9 @@ async def on_window_message(data: Any) -> None:
             await show_panel(current_session())
         case {"heard": "ready"}:
             await safety_page.show_bar(current_session())
+        case {"heard": "retry", "message": str(message_id)}:
+            if (text := await retry.text_to_retry(current_session(), message_id)) is not None:
+                await safety_page.say_for_person(text, on_message)
         case _ if (text := safety_page.text_of_button(data)) is not None:
             await safety_page.say_for_person(text, on_message)
 
@@ -376,6 +383,8 @@ async def follow(turn: RunningTurn, session: WebsocketSession, *, saves_history:
         if safety_page.changes_bar(turn.view):
             await safety_page.show_bar(session)
         await notes.after()
+        if not reopened:
+            await retry.offer(session, turn)
     finally:
         _following.discard(key)
 

@@ -26,27 +26,39 @@ def leave_out_telemetry() -> None:
         sys.modules.setdefault(name, module)
 
 
-def ask_no_foreign_host() -> Callable[[str], str]:
-    """Serve the chat's page without resources of other hosts. Returns the function that makes it for a root path.
+def serve_own_page(message_limit: int) -> Callable[[str], str]:
+    """Serve the chat's page with parts of heard's own, and without resources of other hosts.
+
+    `message_limit` is the longest message in characters. Returns the function that makes the page for a root path.
 
     Without it: errors in every browser's console and a slower page, because the policy blocks fonts and style sheets of
-    other hosts after the browser has looked for them.
+    other hosts after the browser has looked for them; nothing on the screen when a script does not come.
     """
     import chainlit.server
 
     original: Callable[[str], str] = chainlit.server.get_html_template
 
-    def without_foreign_hosts(root_path: str) -> str:
-        return clean_page(original(root_path))
+    def own_page(root_path: str) -> str:
+        return with_own_parts(clean_page(original(root_path)), root_path, message_limit)
 
-    chainlit.server.get_html_template = without_foreign_hosts
-    return without_foreign_hosts
+    chainlit.server.get_html_template = own_page
+    return own_page
 
 
 def clean_page(html: str) -> str:
     """Return Chainlit's page without fonts, style sheets and pictures of other hosts."""
     html = re.sub(r"<link\b[^>]*\bhref=\"https?://[^>]*>", "", html)
     return re.sub(r"<meta property=\"og:(?:image|url)\"[^>]*>", "", html)
+
+
+def with_own_parts(html: str, root_path: str, message_limit: int) -> str:
+    """Return Chainlit's page with the limit for the input, the watchdog, and words for browsers without scripts."""
+    head = (
+        f'<meta name="heard:message-limit" content="{message_limit}" />'
+        f'<script src="{root_path}/public/watchdog.js" defer></script>'
+    )
+    without = '<noscript><p>The chat needs JavaScript. In danger? <a href="/help">Crisis help</a></p></noscript>'
+    return html.replace("</head>", f"{head}</head>", 1).replace("</body>", f"{without}</body>", 1)
 
 
 def mute_profiles_warning() -> None:

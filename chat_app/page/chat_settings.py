@@ -65,12 +65,17 @@ def visible_values(chosen: Choices, offer: Offer) -> dict[str, Any]:
     return {"country": values["country"]} if offer.blind else values
 
 
-def default_choices(settings: Settings, country: str | None, *, blind: bool = False) -> Choices:
-    """Return the choices of a new conversation; without scores in `blind` mode."""
+def default_choices(
+    settings: Settings, country: str | None, *, blind: bool = False, takes_part: bool = False
+) -> Choices:
+    """Return the choices of a new conversation of somebody who `takes_part` in a study or not.
+
+    Without scores in `blind` mode, and outside of studies if the settings say so.
+    """
     return Choices(
         model=settings.default_model,
         strategy=settings.default_strategy,
-        live_scores=settings.live_scores and not blind,
+        live_scores=settings.live_scores and not blind and (takes_part or settings.scores_outside_studies),
         auto_improve=settings.auto_improve,
         threshold=settings.auto_improve_threshold,
         country=country,

@@ -1,16 +1,19 @@
 """The score card of a turn: the newest score with the drafts that led to it, while it runs and when it is stored."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 from heard.chat_app.common.markdown import safe_final_markdown
-from heard.chat_app.page.score_card import Score, card_props, format_score
+from heard.chat_app.page.score_card import Score, card_props, score_props
 from heard.chat_app.page.wording import AIMS
 from heard.db.records import DraftRecord, DraftStatus
-from heard.scorer.records import EmpathyScore, level_of
+from heard.scorer.records import EmpathyScore
 
 WITHHELD = (DraftStatus.CAUGHT, DraftStatus.EMPTY)
 """Drafts that nobody may read on the page."""
+REWRITTEN = "Rewritten; this draft scored highest"
+REWRITTEN_LOWER = "Rewritten; this draft was kept"
+"""Of a draft whose Empathy is not the highest: the policy watches another number, or none could be scored."""
 
 
 def live_props(
@@ -35,9 +38,12 @@ def final_props(drafts: Sequence[DraftRecord]) -> dict[str, Any] | None:
     draft_props = [
         _draft_props(draft.number, draft.text, draft.score, kept=draft.kept, status=draft.status) for draft in shown
     ]
-    improved = kept is not shown[0]
+    improved: str | Literal[False] = False
     note = None
-    if len(shown) > 1 and not improved:
+    if kept is not shown[0]:
+        numbers = [draft.score.empathy for draft in shown if draft.score and draft.score.empathy is not None]
+        improved = REWRITTEN if numbers and kept.score.empathy == max(numbers) else REWRITTEN_LOWER
+    elif len(shown) > 1:
         note = "It was written again, but the first draft scored best and was kept."
     return card_props(kept.score, kept.text, draft_props, note=note, improved=improved)
 
@@ -45,11 +51,10 @@ def final_props(drafts: Sequence[DraftRecord]) -> dict[str, Any] | None:
 def _draft_props(
     number: int, text: str, score: Score | None, *, kept: bool, status: DraftStatus = DraftStatus.COMPLETE
 ) -> dict[str, Any]:
-    if score is not None and score.empathy is not None:
-        level = level_of(score.empathy)
-        verdict = f"Empathy {format_score(score.empathy)}, {level.value}"
+    if score is not None:
+        said = score_props(score)["line"]
     elif status is not DraftStatus.COMPLETE:
-        verdict = "broke off, not scored" if status is DraftStatus.BROKEN else "stopped, not scored"
+        said = "broke off, not scored" if status is DraftStatus.BROKEN else "stopped, not scored"
     else:
-        verdict = "not scored"
-    return {"number": number, "text": safe_final_markdown(text), "verdict": verdict, "kept": kept}
+        said = "not scored"
+    return {"number": number, "text": safe_final_markdown(text), "verdict": said, "kept": kept}

@@ -54,25 +54,25 @@ def hand_off_id(message_id: str) -> str:
 
 def card_element(thread_id: str, reply_id: str, props: Mapping[str, Any]) -> dict[str, Any]:
     """Return a card as an element of the page, under the entry of its reply."""
-    return _element(card_id(reply_id), thread_id, reply_id, score_card.ELEMENT, props)
+    return custom_element(card_id(reply_id), thread_id, reply_id, score_card.ELEMENT, {**props, "reply": reply_id})
 
 
 def ballot_element(thread_id: str, entry: str, props: Mapping[str, Any]) -> dict[str, Any]:
     """Return a ballot as an element of the page, under its entry; the same id every time."""
-    return _element(derived_id(entry, "ballot"), thread_id, entry, BALLOT_ELEMENT, props)
+    return custom_element(derived_id(entry, "ballot"), thread_id, entry, BALLOT_ELEMENT, props)
 
 
 def handoff_element(thread_id: str, message_id: str, props: Mapping[str, Any]) -> dict[str, Any]:
     """Return a hand-off as an element of the page, under its entry; the same id every time."""
     entry = hand_off_id(message_id)
-    return _element(derived_id(entry, "hand-off"), thread_id, entry, handoff_card.ELEMENT, props)
+    return custom_element(derived_id(entry, "hand-off"), thread_id, entry, handoff_card.ELEMENT, props)
 
 
 def check_in_element(thread_id: str, reply_id: str) -> dict[str, Any]:
     """Return the buttons of a check-in as an element of the page, under its entry."""
     texts = check_ins()["en"]
     props = {"name": texts.question, "yes": texts.affirmed.label, "no": texts.denied.label, "answered": texts.asked}
-    return _element(derived_id(reply_id, "check-in"), thread_id, reply_id, CHECK_IN_ELEMENT, props)
+    return custom_element(derived_id(reply_id, "check-in"), thread_id, reply_id, CHECK_IN_ELEMENT, props)
 
 
 def open_check_in(messages: Sequence[MessageRecord], replies: Mapping[str, ReplyRecord]) -> str | None:
@@ -83,7 +83,8 @@ def open_check_in(messages: Sequence[MessageRecord], replies: Mapping[str, Reply
     return replies[taken[-1].id].id
 
 
-def _element(id_: str, thread_id: str, under: str, name: str, props: Mapping[str, Any]) -> dict[str, Any]:
+def custom_element(id_: str, thread_id: str, under: str, name: str, props: Mapping[str, Any]) -> dict[str, Any]:
+    """Return an element of `public/elements/` under the entry `under`, as the page takes it."""
     return {
         "id": id_,
         "threadId": thread_id,

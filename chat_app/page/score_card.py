@@ -1,7 +1,7 @@
 """The props of the score card: plain values for `public/elements/ScoreCard.jsx`, which only draws them."""
 
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 from heard.chat_app.common.markdown import safe_final_markdown
 from heard.scorer.records import COMPONENTS, NOTES, Level, level_of
@@ -19,6 +19,8 @@ MEANINGS = {
     "emotional": "shares some of the feeling",
     "behavioral": "encourages, asks or supports",
 }
+NOT_SCORED = "Not scored:"
+"""Stands before the reason; some of the scorer's own reasons begin with it."""
 PERCEIVED = {Level.LOW: "hardly", Level.MODERATE: "moderately", Level.HIGH: "very"}
 """How empathic people would call a reply, by level."""
 LIMITS = (
@@ -48,9 +50,17 @@ class Score(Protocol):
 
 
 def card_props(
-    score: Score, text: str, drafts: Sequence[dict[str, Any]] = (), *, note: str | None = None, improved: bool = False
+    score: Score,
+    text: str,
+    drafts: Sequence[dict[str, Any]] = (),
+    *,
+    note: str | None = None,
+    improved: str | Literal[False] = False,
 ) -> dict[str, Any]:
-    """Return the properties of a reply's card. `drafts` are listed if there are several; `note` stands above them."""
+    """Return the properties of a reply's card. `drafts` are listed if there are several; `note` stands above them.
+
+    `improved` says of a reply that was written again why it is this draft, in the folded card too; False of others.
+    """
     return {
         "score": score_props(score) | {"words": evidence_words(score, text)},
         "improved": improved,
@@ -64,10 +74,11 @@ def score_props(score: Score) -> dict[str, Any]:
     """Return one score: bars, words, and a sentence for screen readers; no numbers if there is no score."""
     empathy = score.empathy
     if empathy is None:
-        reason = score.reason or "This text cannot be scored."
+        reason = (score.reason or "This text cannot be scored.").removeprefix(NOT_SCORED).strip()
+        spoken = f"{NOT_SCORED} {reason}"
         return {
-            "scored": False, "reason": reason, "bars": [], "empathy": None, "perceived": None, "notes": [],
-            "range": None, "spoken": f"Not scored: {reason}",
+            "scored": False, "line": spoken, "reason": reason[:1].upper() + reason[1:], "bars": [], "empathy": None,
+            "perceived": None, "notes": [], "range": None, "spoken": spoken,
         }  # fmt: skip
     details = score.details or {}
     ends = details.get("intervals", {})
@@ -84,9 +95,14 @@ def score_props(score: Score) -> dict[str, Any]:
         *notes,
     ]
     return {
-        "scored": True, "reason": None, "bars": bars, "empathy": overall, "perceived": people, "notes": notes,
-        "range": between, "spoken": " ".join(part for part in said if part),
+        "scored": True, "line": verdict(empathy), "reason": None, "bars": bars, "empathy": overall,
+        "perceived": people, "notes": notes, "range": between, "spoken": " ".join(part for part in said if part),
     }  # fmt: skip
+
+
+def verdict(empathy: float) -> str:
+    """Return Empathy, 1..3, in a few words: "Empathy 2.1, moderate"."""
+    return f"Empathy {format_score(empathy)}, {level_of(empathy).lower()}"
 
 
 def perceived_sentence(score: Score) -> str | None:
@@ -121,7 +137,7 @@ def _bar(label: str, value: float, meaning: str, ends: Sequence[float] | None) -
         "label": label,
         "meaning": meaning,
         "shown": format_score(value),
-        "share": _share(value),
+        "share": _share(round(value, 1)),  # as it is shown: else 1.48, which is called Moderate, ends in the Low part
         "range": [_share(end) for end in ends] if ends else None,
         "level": level.value,
     }

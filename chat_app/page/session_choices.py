@@ -1,8 +1,9 @@
 """The session of a browser, and the choices that a person has made in it: what they may choose, and what holds now."""
 
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, cast
-from weakref import WeakKeyDictionary
+from weakref import WeakKeyDictionary, WeakSet
 
 import chainlit as cl
 from chainlit.input_widget import InputWidget, Select, Slider, Switch
@@ -13,10 +14,13 @@ from heard.chat_app.page import chat_settings, settings_panel
 from heard.chat_app.page.chat_settings import Choices, Offer
 from heard.chat_app.page.runtime import current
 from heard.chat_app.safety.crisis_numbers import countries
+from heard.db.store import StoreError
 
 WIDGETS: dict[str, Callable[..., InputWidget]] = {"select": Select, "switch": Switch, "slider": Slider}
 
 _choices: "WeakKeyDictionary[WebsocketSession, Choices]" = WeakKeyDictionary()
+_taking_part: "WeakSet[WebsocketSession]" = WeakSet()
+"""Sessions of people who are in a study."""
 
 
 def emitter() -> Any:
@@ -53,9 +57,22 @@ def choices_of(session: WebsocketSession) -> Choices:
         country = country_from_headers(cookies, dict(countries()), current().identity)
         page = current()
         _choices[session] = chat_settings.default_choices(
-            page.services.settings, country, blind=page.live_study is not None
+            page.services.settings, country, blind=page.live_study is not None, takes_part=session in _taking_part
         )
     return _choices[session]
+
+
+async def look_for_study(session: WebsocketSession) -> None:
+    """Note whether the person of a new page takes part in a study, before its choices are made.
+
+    Asks the database only where the settings make a difference of it; a fault of it counts as "no".
+    """
+    services = current().services
+    if session in _choices or services.settings.scores_outside_studies:
+        return
+    with suppress(StoreError):
+        if await services.studies.takes_part(participant_of(session)):
+            _taking_part.add(session)
 
 
 async def show_panel(session: WebsocketSession) -> None:

@@ -9,12 +9,12 @@ from pathlib import Path
 from fastapi import FastAPI
 
 from heard.chat_app.conversation.running_turns import RunningTurns
-from heard.chat_app.page.chainlit_patches import ask_no_foreign_host, dismiss_sessions, leave_out_telemetry
+from heard.chat_app.page.chainlit_patches import dismiss_sessions, leave_out_telemetry, serve_own_page
 
 TARGET = Path(__file__).parents[1] / "page" / "app.py"
 
 
-def mount_chat(app: FastAPI) -> str:
+def mount_chat(app: FastAPI, message_limit: int) -> str:
     """Mount Chainlit at `/chat` and return the Content-Security-Policy that fits its page."""
     leave_out_telemetry()
     from chainlit.config import APP_ROOT
@@ -23,7 +23,7 @@ def mount_chat(app: FastAPI) -> str:
     if os.environ["CHAINLIT_APP_ROOT"] != APP_ROOT:
         raise RuntimeError(f"Chainlit was imported too early: it reads its settings in {APP_ROOT}.")
     mount_chainlit(app=app, target=str(TARGET), path="/chat")
-    return policy_for(ask_no_foreign_host()("/chat"))
+    return policy_for(serve_own_page(message_limit)("/chat"))
 
 
 def policy_for(html: str) -> str:

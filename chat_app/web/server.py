@@ -78,7 +78,7 @@ def create_app(settings: Settings, services: Services, live_study: StudyFile | N
     install(runtime)
     chat = Chat(ChatSessions(runtime.turns), runtime.aclose, ChatTokens(), writing=lambda: runtime.turns.writing)
     app = create_parent(settings, services, identity, chat, live_study)
-    chat.policy = mount_chat(app)
+    chat.policy = mount_chat(app, settings.message_limit)
     return app
 
 

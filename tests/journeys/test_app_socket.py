@@ -3,7 +3,9 @@
 Nothing is patched. What is checked is what a browser is sent and what stands in SQL afterwards.
 """
 
+import sqlite3
 import subprocess
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -92,6 +94,35 @@ async def test_auto_improve_keeps_every_draft_and_shows_the_better_one(talking: 
     assert turn.card["improved"]
     assert turn.card["drafts"][0]["text"] == CURT
     assert any(card["note"] and card["note"].startswith("Writing it again") for card in turn.cards)
+
+
+async def test_scores_can_be_for_people_in_a_study_alone(tmp_path: Path, weights: Weights) -> None:
+    settings = {"default_model": "talker", "scores_outside_studies": "false"}
+    with serving(tmp_path, **settings) as served:
+        served.play(reply(WARM))
+        async with Visitor.agree(served.url) as visitor:
+            async with visitor.page() as page:
+                assert (await page.send("Hello there.")).card is None
+                await page.choose(live_scores=True)
+                assert (await page.send("And now?")).card is not None
+            for ended, shows in ((None, True), ("2026-02-01 00:00:00.000000", False)):
+                enrol(served, ended)
+                async with visitor.page() as page:
+                    assert ((await page.send("Hello again.")).card is not None) == shows
+
+
+def enrol(served: Served, ended: str | None) -> None:
+    """Put everybody into a study, which has `ended` or not."""
+    with closing(sqlite3.connect(served.data_dir / "heard.db")) as database, database:
+        database.execute("DELETE FROM enrolment")
+        database.execute("DELETE FROM study")
+        database.execute(
+            "INSERT INTO study VALUES ('words', 'survey', '{}', '', '2026-01-01 00:00:00.000000', ?)", (ended,)
+        )
+        database.execute(
+            "INSERT INTO enrolment (study_id, participant_id, seed, started_at)"
+            " SELECT 'words', id, 1, '2026-01-01 00:00:00.000000' FROM participant"
+        )
 
 
 async def test_without_live_scores_nothing_is_shown_and_all_is_stored(talking: Served, page: SocketPage) -> None:

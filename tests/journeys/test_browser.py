@@ -98,9 +98,13 @@ async def test_by_keyboard_alone_to_an_earlier_draft(shop: Served, browser: Brow
     await tab_to(page, "#chat-submit")
     await page.keyboard.press("Enter")
     await answered(page, 1)
-    await expect(page.get_by_text("Improved: written again")).to_be_visible()
+    await expect(page.get_by_text("Rewritten; this draft scored highest")).to_be_visible()
     assert await page.get_by_text(CURT).count() == 0 or not await page.get_by_text(CURT).first.is_visible()
-    await tab_to(page, ".hc-toggle[aria-expanded]", back=True)
+    await expect(page.locator(".hc-rows")).to_be_hidden()
+    await tab_to(page, ".hc-line", back=True)
+    await page.keyboard.press("Enter")
+    await expect(page.locator(".hc-rows")).to_be_visible()
+    await tab_to(page, ".hc-drafts .hc-toggle")
     await page.keyboard.press("Enter")
     await expect(page.get_by_role("region", name="Draft 1")).to_contain_text(CURT)
     await page.keyboard.press("Space")
@@ -110,6 +114,35 @@ async def test_by_keyboard_alone_to_an_earlier_draft(shop: Served, browser: Brow
     await tab_to(page, ".hc-words .hc-toggle", back=True)
     await page.keyboard.press("Enter")
     await expect(marks).to_be_visible()
+
+
+@pytest.mark.parametrize("view", [NARROW, WIDE])
+async def test_a_folded_card_is_small_and_what_was_opened_stays_open(shop: Served, view: dict[str, int]) -> None:
+    async with chromium(view, "light") as context:
+        page = await enter(context, shop.url)
+        scripts = (
+            (reply(WARM),),
+            (reply(CURT), reply(WARM)),
+            (reply("the of of sky ran why table so the jump 12 of it"),),
+        )
+        for cards, script in enumerate(scripts, 1):
+            shop.play(*script)
+            await say(page, f"My friends left me out {cards} times.")
+            await answered(page, cards)
+        lines, sizes = page.locator(".hc-line"), []
+        for card in await page.locator(".hc-card").all():
+            sizes.append((await card.bounding_box() or {})["height"])
+        assert max(sizes) <= 48
+        await expect(lines.nth(0)).to_contain_text(re.compile(r"^Empathy [123]\.\d, (low|moderate|high)"))
+        await expect(lines.nth(2)).to_contain_text("Not scored: this text does not hang together")
+        await lines.nth(0).click()
+        rows = page.locator(".hc-card").nth(0).locator(".hc-rows")
+        await expect(rows).to_be_visible()
+        shop.play(reply(WARM))
+        await say(page, "And one more thing.")
+        await answered(page, 4)
+        await expect(rows).to_be_visible()
+        await expect(page.locator(".hc-rows").nth(1)).to_be_hidden()
 
 
 async def tab_to(page: Page, selector: str, *, back: bool = False) -> None:

@@ -2,6 +2,8 @@
 import * as ballot from "../../static/ballot.js";
 import * as handoff from "../../static/handoff.js";
 import { foldAnswered, place as placeBar } from "./safety.js";
+import { describeParts, directWords, levelHeadings, placeHeader, unnestChats } from "./header.js";
+import { placeCount } from "./typing.js";
 
 // 0. Chainlit compiles its elements in the browser and lets them import nothing but what it has built in, so the ballot's
 // element takes the script that it shares with the survey's page from here. One name, for Chainlit loads one script.
@@ -33,6 +35,13 @@ window.addEventListener("message", (event) => {
   const root = document.querySelector('meta[property="og:root_path"]')?.content ?? "";
   const place = `${root}/thread/${id}`;
   if (window.location.pathname !== place) window.history.replaceState(window.history.state, "", place);
+});
+
+// Back to an empty chat: Chainlit would leave the conversation that it has shown last.
+window.addEventListener("popstate", () => {
+  const root = document.querySelector('meta[property="og:root_path"]')?.content ?? "";
+  const empty = window.location.pathname.replace(/\/$/, "") === root;
+  if (empty && document.querySelector("[data-step-type]")) window.location.reload();
 });
 
 // 3. A page that follows a reply stops short of its card, which comes a moment later, and runs past the beginning of a
@@ -130,7 +139,13 @@ function speakLast() {
 }
 
 function look() {
+  placeHeader();
+  levelHeadings();
+  describeParts();
+  unnestChats();
+  directWords();
   placeBar();
+  placeCount();
   foldAnswered();
   keepInView();
   nameButtons();

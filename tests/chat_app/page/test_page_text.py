@@ -23,6 +23,7 @@ from heard.chat_app.conversation.running_turns import Crashed, Stopped, TurnView
 from heard.chat_app.models.records import ModelSpec, Waiting
 from heard.chat_app.page import wording
 from heard.chat_app.page.chat_settings import ChoiceError, Choices, Offer, restored_choices, updated_choices
+from heard.chat_app.page.draft_cards import REWRITTEN
 from heard.chat_app.page.reopen import merge_replies, score_cards
 from heard.chat_app.page.reply_renderer import ReplyRenderer
 from heard.chat_app.page.settings_panel import fields
@@ -275,7 +276,7 @@ async def test_a_rewrite_replaces_the_text_in_place() -> None:
     assert told[2:] == [
         ("show_card", "pending"), ("show_card", None, False), ("show_card", note[2:], False), ("show_status", note),
         ("append_text", "\n\nn"), ("append_text", "ew"), ("show_card", None, False),
-        ("finish", "new", None, False, False), ("show_card", None, True),
+        ("finish", "new", None, False, False), ("show_card", None, REWRITTEN),
     ]  # fmt: skip
 
 

@@ -13,6 +13,7 @@ from heard.chat_app.page.draft_cards import final_props, live_props
 from heard.chat_app.page.score_card import COMPONENTS, LIMITS, score_props
 from heard.db.records import DraftRecord, DraftStatus, ScoreRecord
 from heard.scorer.records import NOTES, EmpathyScore, ScoreStatus, Span
+from heard.scorer.text import REASONS
 
 
 def scored(cognitive: float, emotional: float, behavioral: float) -> EmpathyScore:
@@ -167,6 +168,29 @@ def test_without_it_the_card_says_nothing_of_it() -> None:
     assert 'score.perceived ? <p className="hc-people" aria-hidden="true">' in source
 
 
+@pytest.mark.parametrize(
+    ("scores", "line"),
+    [((2.1, 2.1, 2.1), "Empathy 2.1, moderate"), ((1, 1, 1), "Empathy 1.0, low"), ((3, 2.6, 2.2), "Empathy 2.6, high")],
+)
+def test_folded_it_is_one_line(scores: tuple[float, float, float], line: str) -> None:
+    assert score_props(scored(*scores))["line"] == line
+
+
+@pytest.mark.parametrize("status", [s for s in ScoreStatus if s in REASONS])
+def test_folded_it_says_once_that_and_why_there_is_no_score(status: ScoreStatus) -> None:
+    props = score_props(unscored(status, REASONS[status]))
+    assert props["line"] == props["spoken"]
+    assert props["line"].startswith("Not scored: ")
+    assert "Not scored" not in props["line"].removeprefix("Not scored: ")
+    assert not props["reason"].startswith("Not scored")
+
+
+@pytest.mark.parametrize("value", [1.44, 1.45, 1.46, 1.48, 1.4999, 1.5, 2.44, 2.46, 2.4999, 2.5])
+def test_a_bar_ends_in_the_part_that_its_word_names(value: float) -> None:
+    bar = score_props(scored(value, 2, 2))["bars"][0]
+    assert bar["level"] == ("Low" if bar["share"] < 0.25 else "Moderate" if bar["share"] < 0.75 else "High")
+
+
 def test_a_plain_reply_looks_the_same_live_and_stored() -> None:
     score = scored(2, 2, 2)
     live = live_props({1: score}, {1: "t"}, None, rewriting=False)
@@ -184,10 +208,10 @@ def test_a_rewrite_says_what_it_aims_at_while_it_runs() -> None:
 def test_an_improved_reply_shows_the_kept_score_and_offers_the_earlier_draft() -> None:
     props = final_props([draft(1, scored(1, 1, 1), text="first"), draft(2, scored(2, 2, 2), kept=True, text="second")])
     assert props is not None
-    assert props["improved"]
+    assert props["improved"] == "Rewritten; this draft scored highest"
     assert props["score"]["empathy"]["shown"] == "2.0"
     assert [(d["number"], d["kept"], d["text"]) for d in props["drafts"]] == [(1, False, "first"), (2, True, "second")]
-    assert props["drafts"][0]["verdict"] == "Empathy 1.0, Low"
+    assert props["drafts"][0]["verdict"] == "Empathy 1.0, low"
 
 
 def test_a_first_draft_that_stays_best_is_not_called_improved() -> None:
@@ -195,6 +219,20 @@ def test_a_first_draft_that_stays_best_is_not_called_improved() -> None:
     assert props is not None
     assert not props["improved"]
     assert "first draft scored best" in props["note"]
+
+
+def test_a_draft_that_is_kept_for_another_number_is_not_said_to_score_highest() -> None:
+    for kept in (scored(1, 2, 1), unscored(ScoreStatus.INCOHERENT, "no")):
+        props = final_props([draft(1, scored(2, 1, 2)), draft(2, kept, kept=True)])
+        assert props is not None
+        assert props["improved"] == "Rewritten; this draft was kept"
+
+
+def test_a_draft_without_a_score_has_its_reason() -> None:
+    props = final_props([draft(1, unscored(ScoreStatus.INCOHERENT, "It loops.")), draft(2, scored(2, 2, 2), kept=True)])
+    assert props is not None
+    assert props["improved"] == "Rewritten; this draft scored highest"
+    assert props["drafts"][0]["verdict"] == "Not scored: It loops."
 
 
 def test_a_broken_rewrite_is_named_among_the_drafts() -> None:

@@ -13,7 +13,7 @@ function Mark({ pressed, disabled, onClick, children, label }) {
 
 function Text({ answer }) {
   if (!answer.text) return <p className="hb-missing">{answer.reason}</p>;
-  return <div className="hb-text"><Markdown allowHtml={false} latex={false}>{answer.text}</Markdown></div>;
+  return <div className="hb-text" dir="auto"><Markdown allowHtml={false} latex={false}>{answer.text}</Markdown></div>;
 }
 
 function Revealed({ row }) {
@@ -192,6 +192,7 @@ function Ballot() {
           <label htmlFor={reasonId}>Why? <span className="hb-soft">You may leave this empty.</span></label>
           <textarea
             id={reasonId}
+            dir="auto"
             rows={2}
             defaultValue={ballot.reason}
             disabled={ballot.sending}
