@@ -124,27 +124,37 @@ def with_history(
 
 
 def _in_turns(pairs: Iterable[Exchange], last: PromptMessage) -> list[PromptMessage]:
-    """User and assistant by turns, as chat templates want them: a message without a reply goes before the next one."""
+    """User and assistant by turns, as chat templates want them: a message without a reply goes before the next one, and
+    only once where it was sent again."""
     said: list[PromptMessage] = []
     unanswered: list[str] = []
+
+    def with_unanswered(content: str) -> str:
+        earlier = [text for text in dict.fromkeys(unanswered) if not _holds_paragraph(content, text)]
+        return _PARAGRAPH.join([*earlier, content])
+
     for message, reply in pairs:
-        unanswered.append(message)
         if reply:
-            said += [PromptMessage("user", _PARAGRAPH.join(unanswered)), PromptMessage("assistant", reply)]
+            said += [PromptMessage("user", with_unanswered(message)), PromptMessage("assistant", reply)]
             unanswered = []
-    return [*said, PromptMessage(last.role, _PARAGRAPH.join([*unanswered, last.content]))]
+        else:
+            unanswered.append(message)
+    return [*said, PromptMessage(last.role, with_unanswered(last.content))]
+
+
+def _holds_paragraph(content: str, text: str) -> bool:
+    return f"{_PARAGRAPH}{text}{_PARAGRAPH}" in f"{_PARAGRAPH}{content}{_PARAGRAPH}"
 
 
 def exchanges_included(prompt: Prompt, history: Sequence[Exchange]) -> list[bool]:
     """Of each earlier turn, whether the prompt holds it. An example with the same words is none."""
     after = sum(message.role == "system" for message in prompt.messages) + 2 * prompt.examples
     contents = [message.content for message in prompt.messages[after:]]
-    said = [f"{_PARAGRAPH}{content}" for content in contents[::2]]
 
     def holds(message: str, reply: str) -> bool:
-        own = f"{_PARAGRAPH}{message}"
         if not reply:
-            return any(f"{own}{_PARAGRAPH}" in one for one in said)
-        return any(one.endswith(own) for one, answer in zip(said, contents[1::2], strict=False) if answer == reply)
+            return any(_holds_paragraph(content, message) for content in contents[::2])
+        answered = zip(contents[::2], contents[1::2], strict=False)
+        return any(f"{_PARAGRAPH}{said}".endswith(f"{_PARAGRAPH}{message}") for said, told in answered if told == reply)
 
     return [holds(*pair) for pair in history]

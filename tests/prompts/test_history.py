@@ -62,7 +62,14 @@ def test_a_message_without_a_reply_goes_before_the_next(library: PromptLibrary) 
         ("assistant", "Yes, and"),
         ("user", "Hello?\n\nHello again?\n\nnow"),
     ]
-    assert exchanges_included(prompt, [*CUT, ("Hello?", "Yes, and"), ("now", "")]) == [True] * 4 + [False] * 2
+    assert exchanges_included(prompt, [*CUT, ("Hello?", "Yes, and"), ("no", "")]) == [True] * 4 + [False] * 2
+
+
+def test_what_was_sent_again_stands_there_once(library: PromptLibrary) -> None:
+    history = [("Hello?", ""), ("I lost my job.", ""), ("Hello?", "")]
+    prompt = build_prompt(library.personas["quiet"], library.strategies["plain"], history, "I lost my job.")
+    assert prompt.messages[-1].content == "Hello?\n\nI lost my job."
+    assert exchanges_included(prompt, history) == [True] * 3
 
 
 @given(some.lists(some.tuples(some.text("ab ", min_size=1), some.sampled_from(["", "said"])), max_size=8))
