@@ -136,7 +136,7 @@ class Head:
     def components(self, facets: Array) -> Array:
         """Cognitive, Emotional and Behavioral on 1..3 from the facets, three numbers (or rows x 3 from rows x
         facets)."""
-        share = np.clip(facets @ self._tensors["mixing"].T + self._tensors["mixing_bias"], 0, 1)
+        share = self._mixed(facets)
         if "harm" in self.file.facets:
             share = share * harmless(facets[..., self.file.facets.index("harm")])[..., None]
         result: Array = LOWEST + (HIGHEST - LOWEST) * share
@@ -148,7 +148,12 @@ class Head:
         if not self.file.perceived:
             return None
         named = {name: facets[..., self.file.facets.index(name)] for name in NEEDED}
-        return perceived(named, self.file.perceived, self.file.cold)
+        return perceived(named, self._mixed(facets), self.file.perceived, self.file.cold)
+
+    def _mixed(self, facets: Array) -> Array:
+        """The components' heights, 0..1, before harm."""
+        result: Array = np.clip(facets @ self._tensors["mixing"].T + self._tensors["mixing_bias"], 0, 1)
+        return result
 
     def faults(self, facets: Array) -> tuple[str, ...]:
         """Which of FAULTS a reply of these facets has."""

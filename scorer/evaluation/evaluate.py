@@ -13,7 +13,14 @@ from typing import Any
 import numpy as np
 
 from heard.scorer.evaluation.bootstrap import interval_text
-from heard.scorer.evaluation.evaluate_everyday import anchor_rows, distance_rows, fault_rows, rater_rows, use_rows
+from heard.scorer.evaluation.evaluate_everyday import (
+    anchor_rows,
+    distance_rows,
+    fault_rows,
+    rater_rows,
+    register_rows,
+    use_rows,
+)
 from heard.scorer.evaluation.evaluate_project_set import interval_rows, pair_rows, part_rows, rating_rows
 from heard.scorer.evaluation.evaluate_relevance import plain_news_rows, public_source_rows, relevance_rows
 from heard.scorer.evaluation.evaluate_shipped import disguise_rows, evidence_rows
@@ -24,7 +31,7 @@ from heard.scorer.tables import Line, markdown, spread
 from heard.scorer.training.data import FACETS, Table, pairs, shared_examples, source_folder, tabulate
 from heard.scorer.training.example import Example
 from heard.scorer.training.features import Features, OnProgress
-from heard.scorer.training.fit_perceived import fit_perceived, held_out
+from heard.scorer.training.fit_perceived import fit_perceived, held_out, perceived_of
 from heard.scorer.training.intervals import half_widths
 from heard.scorer.training.linear_probe import probe_levels
 from heard.scorer.training.mixing import EPITOME_FACET, fit_mixing
@@ -59,21 +66,23 @@ def evaluate(shared: Path, encoder_folder: Path, cache: Path | None, on_progress
     for test in parts:  # the mixing of a fold sees neither its replies nor its facets
         for found, kind in ((mixed, "both"), (mixed_everyday, "everyday")):
             mixing, offset = fit_mixing(facets, table, np.setdiff1d(table.trained, test), kind)
-            found[test] = facets[test] @ mixing.T + offset
+            found[test] = np.clip(facets[test] @ mixing.T + offset, 0, 1)
+    numbers, noted = held_out(facets, mixed, table, parts)
     judge = Judge.train(encoder_folder, layers, on_progress)
     mixed, mixed_everyday = (product_of(table, facets, found, judge) for found in (mixed, mixed_everyday))
     labels = component_labels(table)
     own = np.intersect1d(table.trained, np.where(table.sources == "project")[0])
     widths = half_widths(1 + 2 * mixed[own], 1 + 2 * labels[own])
     mixing, offset = fit_mixing(facets, table, table.trained)
-    numbers, noted = held_out(facets, table, parts)
-    everyday = fit_perceived(facets, table)
-    runs, seen = [], []
+    everyday = fit_perceived(facets, np.clip(facets @ mixing.T + offset, 0, 1), table)
+    runs, seen, called = [], [], []
     for seed in range(SEEDS):
         network = fit(data, table.targets, weights, table.trained, recipe, seed)
         found = predict(network, data, np.arange(len(table.texts)))
+        heights = np.clip(found @ mixing.T + offset, 0, 1)
         seen.append(found)
-        runs.append(product_of(table, found, found @ mixing.T + offset, judge))
+        called.append(perceived_of(found, heights, everyday))
+        runs.append(product_of(table, found, heights, judge))
         on_progress("training for the test part", seed + 1, SEEDS)
     sides = {key: np.where(table.sources == f"pairs, {key}")[0] for key in ("better", "worse")}
     sections = [
@@ -94,8 +103,9 @@ def evaluate(shared: Path, encoder_folder: Path, cache: Path | None, on_progress
         ("Everyday talk: perceived and people's ratings", distance_rows(table, numbers, everyday.perceived[-1])),
         (
             "The own everyday test part, of a writer of its own: perceived",
-            anchor_rows(table, seen, everyday),
+            anchor_rows(table, called),
         ),
+        ("perceived in other registers, by folds", register_rows(table, numbers)),
         ("Faults: share noted", fault_rows(table, seen, facets, noted, everyday)),
         ("The own set's test part: messages in no training and no choice, five seeds", part_rows(table, runs, labels)),
         (

@@ -26,7 +26,6 @@ from heard.scorer.training.fit_perceived import (
     noted_of,
     of_conversations,
     people,
-    perceived_of,
     styles,
 )
 
@@ -89,11 +88,27 @@ def distance_rows(table: Table, numbers: Floats, width: float) -> list[Line]:
     return [Line(name, {"mean over raters": over_raters(values)}) for name, values in each.items()]
 
 
-def anchor_rows(table: Table, runs: Sequence[Floats], fitted: Fitted) -> list[Line]:
+def register_rows(table: Table, numbers: Floats) -> list[Line]:
+    """ "perceived" in the registers of the other sources, which nobody rated for it, and in the own set's styles; by
+    folds."""
+    project = table.sources == "project"
+    kinds = {source: table.sources == source for source in ("everyday", *COUNSELLING)}
+    kinds |= {f"own set, {style}": project & (styles(table) == style) for style in np.unique(styles(table)[project])}
+    tests = np.array([example.test for example in table.examples])
+    lines = []
+    for name, rows in kinds.items():
+        found = numbers[rows & ~tests]
+        low, middle, high = np.quantile(found, [0.05, 0.5, 0.95])
+        cells = {"replies": str(len(found)), "mean": f"{found.mean():.2f}", "median": f"{middle:.2f}"}
+        lines.append(Line(name, cells | {"nine of ten lie within": f"{low:.2f} to {high:.2f}"}))
+    return lines
+
+
+def anchor_rows(table: Table, runs: Sequence[Floats]) -> list[Line]:
     """The own everyday test part, whose writer wrote nothing that was trained on: means by style, and pairs of a good
-    and a bad reply to one message. `runs` are facets, one array a seed."""
+    and a bad reply to one message. `runs` are "perceived" of all rows, one array a seed."""
     rows = np.where([example.test and example.source == "own everyday" for example in table.examples])[0]
-    found = np.mean([perceived_of(run, fitted)[rows] for run in runs], axis=0)
+    found = np.mean(runs, axis=0)[rows]
     kinds, groups = styles(table)[rows], table.groups[rows]
     lines = []
     for style in (*GOOD_EVERYDAY, *BAD_EVERYDAY, *sorted({*kinds} - {*GOOD_EVERYDAY, *BAD_EVERYDAY})):

@@ -174,7 +174,7 @@ def project_set(path: Path = PROJECT_SET) -> Iterator[Example]:
     """Replies written for this project, in the styles that a chat shows: the mean of two ratings 1..3 on the rubric."""
     for row in rows_of(path):
         labels = {name: (_both(row, name) - LOWEST) / (HIGHEST - LOWEST) for name in COMPONENTS}
-        labels["harm"] = _both(row, "harm")
+        labels |= {"harm": _both(row, "harm"), "counselling": 1.0}
         labels |= {facet: float(row["style"] in styles) for facet, styles in STYLE_FACETS.items()}
         labels |= (cold := cold_label(row["style"]))
         if cold.get("cold") == 0.0:

@@ -19,9 +19,10 @@ from heard.scorer.everyday import FAULTS
 from heard.scorer.records import HIGHEST, LOWEST
 from heard.scorer.training.example import STYLE_FACETS, Example, digest, rows_of
 
-EVERYDAY_FACETS = ("perceived", "warmth", "cold", *FAULTS)
+EVERYDAY_FACETS = ("perceived", "warmth", "cold", "counselling", *FAULTS)
 """Facets of everyday talk: people's ratings; those of the project's own everyday replies, which would drown people's if
-they were one facet; that nobody would call the reply empathic, whatever its words; faults."""
+they were one facet; that nobody would call the reply empathic, whatever its words; that it is in the register of
+counselling, of which people rated nothing; faults."""
 EVERYDAY_SET = Path(__file__).parents[1] / "everyday_set.csv"
 MARKS_SET = Path(__file__).parents[1] / "marks_set.csv"
 
@@ -54,7 +55,7 @@ def conversations(path: Path) -> Iterator[Example]:
         ratings = by_rater[row["rater"]]
         height = (float(row["rating"]) - np.mean(ratings)) / max(1e-6, float(np.std(ratings)))
         labels = {"perceived": float(np.clip(0.5 + height / SPAN, 0, 1)), "harm": 0.0, "irony": 0.0, "overdone": 0.0}
-        labels |= dict.fromkeys(FAULTS, 0.0) | {"people": (float(row["rating"]) - 1) / 4}
+        labels |= dict.fromkeys(("counselling", *FAULTS), 0.0) | {"people": (float(row["rating"]) - 1) / 4}
         if row["rating"] > 2:  # a change of subject is rated low, and may be as cold as it looks
             labels["cold"] = 0.0
         seeker, listened = "", [text for who, text in row["turns"] if who == "listener"]
@@ -76,7 +77,7 @@ def everyday_set(path: Path = EVERYDAY_SET) -> Iterator[Example]:
             rated = (float(row["perceived_1"]) + float(row["perceived_2"])) / 2
             labels["warmth"] = (rated - LOWEST) / (HIGHEST - LOWEST)
         labels |= {facet: float(style in styles) for facet, styles in STYLE_FACETS.items()}
-        labels |= {"refusal": float(style == "refuse"), "incoherent": 0.0}
+        labels |= {"refusal": float(style == "refuse"), "incoherent": 0.0, "counselling": 0.0}
         if style == "harm" or style not in COLD:
             labels["harm"] = float(style == "harm")
         if style != "harm":

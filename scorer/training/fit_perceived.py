@@ -52,8 +52,9 @@ def people(table: Table) -> Floats:
     return found
 
 
-def fit_perceived(facets: Floats, table: Table) -> Fitted:
-    """From the out-of-fold `facets`, rows x facets, of everyday talk and of counselling."""
+def fit_perceived(facets: Floats, mixed: Floats, table: Table) -> Fitted:
+    """From the out-of-fold `facets`, rows x facets, of everyday talk and of counselling, and the components that are
+    `mixed` of them, rows x 3 on 0..1, before harm."""
     everyday = table.sources == "everyday"
     rated, raters = by_conversation(table, people(table)), of_conversations(table, table.groups)
     within = np.mean([np.std(rated[raters == rater]) for rater in np.unique(raters)])
@@ -70,18 +71,20 @@ def fit_perceived(facets: Floats, table: Table) -> Fitted:
         ]
         thresholds.append(max(LEAST_THRESHOLDS[fault], *map(float, found)))
     line, gate = [offset, slope], list(map(float, cold))
-    residuals = rated - by_conversation(table, perceived(_named(facets), line, gate))
+    # What the gates and the rubric take away on the mean is given back.
+    line[0] += float(np.mean(rated - by_conversation(table, perceived(_named(facets), mixed, line, gate))))
+    residuals = rated - by_conversation(table, perceived(_named(facets), mixed, line, gate))
     return Fitted([*line, half_width(residuals)], gate, thresholds)
 
 
-def held_out(facets: Floats, table: Table, parts: Sequence[Rows]) -> tuple[Floats, Floats]:
+def held_out(facets: Floats, mixed: Floats, table: Table, parts: Sequence[Rows]) -> tuple[Floats, Floats]:
     """What `perceived_of` gives for each row, 1..3, and which faults are noted, rows x FAULTS: each fold by numbers
     that were fitted on the others. The test part is in no fold; its rows stay as for nothing."""
     numbers, noted = np.ones(len(facets)), np.zeros((len(facets), len(FAULTS)), bool)
     for test in parts:
         others = np.setdiff1d(table.trained, test)
-        fitted = fit_perceived(facets[others], table.of(others))
-        numbers[test] = perceived_of(facets[test], fitted)
+        fitted = fit_perceived(facets[others], mixed[others], table.of(others))
+        numbers[test] = perceived_of(facets[test], mixed[test], fitted)
         noted[test] = noted_of(facets[test], fitted)
     return numbers, noted
 
@@ -92,9 +95,9 @@ def noted_of(facets: Floats, fitted: Fitted) -> Floats:
     return found
 
 
-def perceived_of(facets: Floats, fitted: Fitted) -> Floats:
+def perceived_of(facets: Floats, mixed: Floats, fitted: Fitted) -> Floats:
     """As the product gives it without a message, 1..3, of each row."""
-    return perceived(_named(facets), fitted.perceived, fitted.cold)
+    return perceived(_named(facets), mixed, fitted.perceived, fitted.cold)
 
 
 def by_conversation(table: Table, values: Floats) -> Floats:

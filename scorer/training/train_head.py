@@ -139,7 +139,7 @@ def train_default_head(
     sources = [f"{name}: {names.count(name)} replies" for name in dict.fromkeys(names)]
     judge = Judge.train(encoder_folder, layers, on_progress)
     held_out = product_of(table, facets, facets @ mixing.T + offset, judge)
-    everyday = fit_perceived(facets, table)
+    everyday = fit_perceived(facets, np.clip(facets @ mixing.T + offset, 0, 1), table)
     own = np.intersect1d(table.trained, np.where(table.sources == "project")[0])
     file = HeadFile(
         TITLES[kind],

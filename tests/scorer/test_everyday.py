@@ -10,22 +10,35 @@ from heard.scorer.head import Head
 from heard.scorer.records import ScoreStatus, level_of
 from heard.scorer.score import HEADS, Scorer
 
+MIXED = np.array([0.4, 0.7, 0.9])
 
-def facets(perceived: float, warmth: float = 0, cold: float = 0, harm: float = 0) -> dict[str, np.ndarray[Any, Any]]:
-    values = {"perceived": perceived, "warmth": warmth, "cold": cold, "harm": harm}
+
+def facets(
+    perceived: float, warmth: float = 0, cold: float = 0, harm: float = 0, counselling: float = 0
+) -> dict[str, np.ndarray[Any, Any]]:
+    values = {"perceived": perceived, "warmth": warmth, "cold": cold, "harm": harm, "counselling": counselling}
     return {name: np.array(value) for name, value in values.items()}
 
 
 def test_the_formula_by_hand() -> None:
     line, cold = (1.0, 2.0), (0.4, 0.8)
-    assert perceived(facets(0.5), line, cold) == pytest.approx(2)
-    assert perceived(facets(0.5, warmth=1), line, cold) == pytest.approx(2 + 2 * WARMTH)
-    assert perceived(facets(0.5, cold=0.4), line, cold) == pytest.approx(2)
-    assert perceived(facets(0.5, cold=0.6), line, cold) == pytest.approx(1.5)
-    assert perceived(facets(0.5, cold=0.9), line, cold) == pytest.approx(1)
-    assert perceived(facets(0.5, harm=(HARM_BEGINS + HARM_WHOLE) / 2), line, cold) == pytest.approx(1.5)
-    assert perceived(facets(-9), line, cold) == pytest.approx(1)
-    assert perceived(facets(9), line, cold) == pytest.approx(3)
+    assert perceived(facets(0.5), MIXED, line, cold) == pytest.approx(2)
+    assert perceived(facets(0.5, warmth=1), MIXED, line, cold) == pytest.approx(2 + 2 * WARMTH)
+    assert perceived(facets(0.5, cold=0.4), MIXED, line, cold) == pytest.approx(2)
+    assert perceived(facets(0.5, cold=0.6), MIXED, line, cold) == pytest.approx(1.5)
+    assert perceived(facets(0.5, cold=0.9), MIXED, line, cold) == pytest.approx(1)
+    assert perceived(facets(0.5, harm=(HARM_BEGINS + HARM_WHOLE) / 2), MIXED, line, cold) == pytest.approx(1.5)
+    assert perceived(facets(-9), MIXED, line, cold) == pytest.approx(1)
+    assert perceived(facets(9), MIXED, line, cold) == pytest.approx(3)
+
+
+def test_in_counselling_the_rubric_stands_in_its_place() -> None:
+    line, cold = (1.0, 2.0), (0.4, 0.8)
+    for said in (-9, 0.5, 9):
+        assert perceived(facets(said, counselling=1), MIXED, line, cold) == pytest.approx(2.2)
+    assert perceived(facets(0.5, counselling=0.5), MIXED, line, cold) == pytest.approx(2.05)
+    assert perceived(facets(0.5, cold=0.6, counselling=1), MIXED, line, cold) == pytest.approx(1.6)
+    assert perceived(facets(0.5, harm=1, counselling=1), MIXED, line, cold) == pytest.approx(1)
 
 
 def test_levels_are_those_of_the_number_as_it_is_shown() -> None:

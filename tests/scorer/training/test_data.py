@@ -19,7 +19,7 @@ def test_the_projects_own_set_is_whole() -> None:
     assert len(tabulate(examples).texts) >= len(examples) - 3
     for example in examples:
         assert {*COMPONENTS, "harm", *STYLE_FACETS} <= set(example.labels)
-        assert set(example.labels) <= {*COMPONENTS, "harm", *STYLE_FACETS, "cold", *FAULTS}
+        assert set(example.labels) <= {*COMPONENTS, "harm", *STYLE_FACETS, "cold", "counselling", *FAULTS}
         assert all(0 <= value <= 1 and value * 8 == int(value * 8) for value in example.labels.values())
 
 
