@@ -28,6 +28,8 @@ EVENTS = (
 )  # fmt: skip
 ASSISTANT = "assistant_message"
 HAND_OFF = "HandOff"
+OTHERS = (HAND_OFF, "HeardRetry")
+"""Elements that are no cards."""
 
 
 @dataclass(frozen=True)
@@ -197,7 +199,9 @@ class SocketPage:
                 step["output"] = data["token"] if data["isSequence"] else step["output"] + data["token"]
             case "element" if data["name"] == HAND_OFF:
                 self.handoffs[data["forId"]] = data["props"]
-            case "element" if not data["props"].get("pending"):  # a pending card shows nothing
+            case "element" if data["name"] not in OTHERS and not data["props"].get(
+                "pending"
+            ):  # a pending card shows nothing
                 self.cards[data["forId"]] = data["props"]
             case "chat_settings":
                 self.settings = {field["id"]: field["initial"] for field in data}
@@ -205,7 +209,7 @@ class SocketPage:
                 self.thread = data["id"]
                 self.steps = {step["id"]: dict(step) for step in data["steps"]}
                 elements = data.get("elements") or []
-                self.cards = {one["forId"]: one["props"] for one in elements if one["name"] != HAND_OFF}
+                self.cards = {one["forId"]: one["props"] for one in elements if one["name"] not in OTHERS}
                 self.handoffs = {one["forId"]: one["props"] for one in elements if one["name"] == HAND_OFF}
                 self.settings = data["metadata"].get("chat_settings", self.settings)
             case "first_interaction":
@@ -305,7 +309,7 @@ class SocketPage:
         new = {e.data["id"] for e in turn.events if e.name in ("new_message", "stream_start")}
         turn.replies = [step for key, step in self.steps.items() if key in new and step["type"] == ASSISTANT]
         elements = [event.data for event in turn.events if event.name == "element"]
-        cards = [element["props"] for element in elements if element["name"] != HAND_OFF]
+        cards = [element["props"] for element in elements if element["name"] not in OTHERS]
         turn.cards = [props for props in cards if not props.get("pending")]
         return turn
 

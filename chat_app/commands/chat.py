@@ -183,6 +183,7 @@ async def serve(settings: "Settings", weights: "Weights", listener: socket.socke
             log_config=None,  # set_up_logs has done it
             access_log=False,  # it would hold addresses
             server_header=False,
+            lifespan="on",  # else a fault in it is taken for an app that has none, and nothing looks at the database
             timeout_graceful_shutdown=CLOSE_SECONDS,
             http=ImpatientProtocol,
             ws_max_size=largest_frame(settings.message_limit),

@@ -62,9 +62,10 @@ class SocketGuard:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a socket on, with its frames looked at."""
-        if scope["path"].startswith(SOCKET) and scope["type"] == "websocket":
+        path = scope.get("path", "")  # a server's start and end have none
+        if path.startswith(SOCKET) and scope["type"] == "websocket":
             receive = self._guarded(receive, self.identity.participant_from_headers(Headers(scope=scope)) or "")
-        elif scope["path"].startswith(SOCKET) and scope.get("method") == "POST":
+        elif path.startswith(SOCKET) and scope.get("method") == "POST":
             scope, receive = await self._polled(scope, receive)
         await self.app(scope, receive, send)
 

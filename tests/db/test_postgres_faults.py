@@ -2,7 +2,7 @@
 
 import asyncio
 import socket
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -209,11 +209,26 @@ async def test_other_tables_are_seen(engine: AsyncEngine, url: str, change: str,
         await other.dispose()
 
 
-async def test_too_many_connections_and_no_rights_and_no_server(engine: AsyncEngine, url: str) -> None:
+@pytest.fixture
+async def guest(url: str) -> AsyncIterator[Callable[[str], Awaitable[None]]]:
+    """Makes the role "guest", which may use the schema and no table in it; gives what runs a statement."""
     other = create_engine(url)
-    async with other.begin() as connection:
-        await connection.execute(text("DROP ROLE IF EXISTS guest"))
-        await connection.execute(text("CREATE ROLE guest LOGIN CONNECTION LIMIT 0"))
+
+    async def run(statement: str) -> None:
+        async with other.begin() as connection:
+            await connection.execute(text(statement))
+
+    await run("CREATE ROLE guest LOGIN CONNECTION LIMIT 0")
+    await run("GRANT USAGE ON SCHEMA public TO guest")
+    yield run
+    await run("DROP OWNED BY guest")
+    await run("DROP ROLE guest")
+    await other.dispose()
+
+
+async def test_too_many_connections_and_no_rights_and_no_server(
+    engine: AsyncEngine, url: str, guest: Callable[[str], Awaitable[None]]
+) -> None:
     user = url.partition("//")[2].partition("@")[0]
     for address, change, words in (
         (url.replace(f"//{user}@", "//guest@"), "ALTER ROLE guest CONNECTION LIMIT 5", "no more connections"),
@@ -225,14 +240,12 @@ async def test_too_many_connections_and_no_rights_and_no_server(engine: AsyncEng
         ("postgresql+asyncpg://a@/heard?host=/no/such/folder", "SELECT 1", "cannot be reached"),
     ):
         tried = create_engine(address, lock_seconds=LOCK_SECONDS)
-        fault = await refused(Store(tried).ensure_participant("p"))
+        try:
+            fault = await refused(Store(tried).ensure_participant("p"))
+        finally:
+            await tried.dispose()
         assert words in str(fault), fault
-        await tried.dispose()
-        async with other.begin() as connection:
-            await connection.execute(text(change))
-    async with other.begin() as connection:
-        await connection.execute(text("DROP ROLE guest"))
-    await other.dispose()
+        await guest(change)
 
 
 async def test_an_address_where_something_else_listens() -> None:
