@@ -27,7 +27,7 @@ from heard.chat_app.conversation.drafts import FIXED_TEXT
 from heard.chat_app.conversation.events import TurnRequest
 from heard.chat_app.conversation.running_turns import Events, RunningTurn
 from heard.chat_app.conversation.turn import run_turn
-from heard.chat_app.page import chat_settings, reopen, retry, safety_page, wording
+from heard.chat_app.page import chat_settings, faces, reopen, retry, safety_page, wording
 from heard.chat_app.page.chainlit_output import ChainlitOutput
 from heard.chat_app.page.chainlit_patches import mute_profiles_warning, replace_callbacks, replace_socket_handlers
 from heard.chat_app.page.chat_settings import ChoiceError, Choices
@@ -56,7 +56,6 @@ from heard.db.store import StoreError
 from heard.db.study_records import WIDTHS
 from heard.prompts.records import Persona
 
-ICON = "/public/avatars/persona.svg"
 REOPEN_SECONDS = 0.05
 """Pause before a reopened page is drawn on: Chainlit sends the conversation right after `on_chat_resume` returns."""
 
@@ -118,7 +117,7 @@ async def personas(user: cl.User | None) -> list[cl.ChatProfile]:
             markdown_description=wording.introduction(
                 persona, (DISCLOSURE, *in_force(current().services.settings).persona)
             ),
-            icon=ICON,
+            icon=faces.icon_of(persona, current().live_study),
             default=place == 0,
             starters=[cl.Starter(label=starter.label, message=starter.message) for starter in persona.starters],
         )
@@ -225,6 +224,7 @@ async def on_chat_resume(thread: ThreadDict) -> None:
         country=choices_of(session).country,
         ballots=ballots,
         ballot_author=neutral,
+        faces=faces.of_personas(page),
     )
     steps = with_notes(steps, thread["id"], messages, replies, page)
     chosen = choices_of(session)
@@ -243,7 +243,7 @@ async def on_chat_resume(thread: ThreadDict) -> None:
 
     if turn is not None and turn.request.participant_id == participant_of(session):
         if turn.view.started:
-            steps.append(reopen.running_step(turn, thread["id"]))
+            steps.append(reopen.running_step(turn, thread["id"], faces.of_personas(page)))
         in_background(follow_reopened(turn, session))
     thread["steps"] = cast(Any, steps)
     await show_panel(session)
@@ -371,13 +371,14 @@ async def follow(turn: RunningTurn, session: WebsocketSession, *, saves_history:
             content="",
             id=turn.request.reply_id,
             author=turn.request.persona.name,
-            metadata={"avatarName": wording.AVATAR},
             created_at=reopen.timestamp(datetime.now(UTC)),
         )
         page = ChainlitOutput(session, emitter, reply, message_id=turn.request.message_id, saves_history=saves_history)
         renderer = ReplyRenderer(page, cards=cards, reopened=reopened)
         notes = TalkNotes(turn, current(), emitter, nudges=saves_history and not reopened)
+        known = faces.of_personas(current())
         async for view in turn.views():
+            reply.metadata = {"avatarName": faces.face_of_turn(turn, known)}
             await notes.before(view)
             await renderer.draw(view)
         if safety_page.changes_bar(turn.view):
