@@ -124,6 +124,11 @@ class PromptLibrary:
             raise PromptFileError(*faults)
         return library
 
+    def offered(self, *, research: bool) -> dict[str, Persona]:
+        """The personas that anybody may choose, in menu order: all for `research`, else those with a system text.
+        One without is an experiment's prompt, and no company; where there are no others, all are offered."""
+        return {id_: one for id_, one in self.personas.items() if research or one.system} or self.personas
+
     @property
     def inherited(self) -> list[str]:
         """Of PARTS those that the folder does not hold, so that they are the ones that come with heard."""
