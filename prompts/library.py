@@ -23,6 +23,7 @@ from heard.prompts.fields import NonEmpty, only_variables
 from heard.prompts.files import PromptFileError, read_record, yaml_files
 from heard.prompts.judge_file import JudgeInstructions, read_judge
 from heard.prompts.persona_files import WORD, read_persona
+from heard.prompts.pictures import KINDS, Picture, read_picture
 from heard.prompts.policy_files import read_policy
 from heard.prompts.records import Persona, Policy, Strategy
 from heard.prompts.strategy_files import read_strategy
@@ -93,6 +94,8 @@ class PromptLibrary:
     """What a model is told that rates replies."""
     examples: dict[str, tuple[Example, ...]] = field(default_factory=dict)
     """Exchanges to show before a message, by the persona whose voice they have (`Persona.examples_of`)."""
+    pictures: dict[str, Picture] = field(default_factory=dict)
+    """By the id of the persona whose file names one."""
     fault: str | None = None
     """Why files edited since then are not in use, in a sentence; None while all are."""
     waiting: bool = False
@@ -120,6 +123,11 @@ class PromptLibrary:
         if faults:
             raise PromptFileError(*faults)
         return library
+
+    def offered(self, *, research: bool) -> dict[str, Persona]:
+        """The personas that anybody may choose, in menu order: all for `research`, else those with a system text.
+        One without is an experiment's prompt, and no company; where there are no others, all are offered."""
+        return {id_: one for id_, one in self.personas.items() if research or one.system} or self.personas
 
     @property
     def inherited(self) -> list[str]:
@@ -165,10 +173,12 @@ class PromptLibrary:
                 paths |= {path.name: path for path in found}
             read[part] = [record for path in paths.values() if (record := self._record(path, reader, faults))]
         faults = faults or list(self._example_faults(read["personas"], read["examples"]))
+        pictures = self._pictures(read["personas"], faults)
         if not faults:
             for part in MENUS:
                 by_order = sorted(read[part], key=lambda record: (record.order, record.id))
                 setattr(self, part, {record.id: record for record in by_order})
+            self.pictures = pictures
             self.examples = {one.id: one.examples for one in read["examples"]}
             (self.guidance,), (self.summary,) = read["guidance.yaml"], read["summary.yaml"]
             (self.bot_answers,), (self.judge,) = read["bot_answers.yaml"], read["judge.yaml"]
@@ -183,6 +193,21 @@ class PromptLibrary:
                     f"{self._sources('personas')[-1] / persona.id}.yaml: there are no examples called "
                     f"{persona.examples_of}. {nearest_name(persona.examples_of, names)}"
                 )
+
+    def _pictures(self, personas: Iterable[Persona], faults: list[str]) -> dict[str, Picture]:
+        """The pictures that personas name, by id; what is wrong with them is noted in `faults`."""
+        folder, found = self._sources("personas")[-1], {}
+        for persona in personas:
+            if not persona.picture:
+                continue
+            path = folder / persona.picture
+            if not path.exists():
+                beside = sorted(one.name for one in folder.iterdir() if one.suffix.lower() in KINDS)
+                hint = nearest_name(persona.picture, beside) if beside else "Put it there, or remove the key picture."
+                faults.append(f"{folder / persona.id}.yaml: there is no picture {persona.picture} beside it. {hint}")
+            elif picture := self._record(path, lambda place, _: read_picture(place), faults):
+                found[persona.id] = picture
+        return found
 
     def _record(self, path: Path, reader: Reader, faults: list[str]) -> Any:
         """What a file holds, read only if it has changed; None, with its faults noted, if it has any."""
@@ -206,8 +231,11 @@ def _file_stamps(places: Iterable[Path]) -> Iterator[tuple[str, Stamp]]:
                 continue
             with os.scandir(place) as entries:
                 for entry in entries:
-                    if entry.name.endswith((".yaml", ".yml")):
-                        seen = entry.stat()
+                    if entry.name.lower().endswith((".yaml", ".yml", *KINDS)):
+                        try:
+                            seen = entry.stat()
+                        except OSError:
+                            continue  # a link to nothing: reading it tells
                         yield entry.path, (seen.st_mtime_ns, seen.st_size)
         except OSError:
             continue  # gone, or not readable: reading it tells

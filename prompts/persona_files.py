@@ -9,6 +9,7 @@ from pydantic import Field, Strict, StrictBool, with_config
 from heard.prompts.example_files import DEFAULT_EXAMPLES, MAX_EXAMPLES
 from heard.prompts.fields import MAX_TOKENS, NonEmpty, Order, Tokens, exactly_once, only_variables
 from heard.prompts.files import PromptFileError, read_record
+from heard.prompts.pictures import PictureName
 from heard.prompts.records import Persona, Starter
 from heard.prompts.system_prompt import Traits, compose_system_prompt
 from heard.prompts.variables import fill
@@ -40,6 +41,7 @@ class PersonaFile:
     trim: StrictBool = True
     examples: Annotated[int, Field(ge=0, le=MAX_EXAMPLES), Strict()] | None = None
     examples_of: NonEmpty = ""
+    picture: PictureName = ""
 
 
 def read_persona(path: Path, word: str) -> Persona:
@@ -65,4 +67,5 @@ def read_persona(path: Path, word: str) -> Persona:
         trim=file.trim,
         examples=(DEFAULT_EXAMPLES if file.examples_of else 0) if file.examples is None else file.examples,
         examples_of=file.examples_of or path.stem,
+        picture=file.picture,
     )

@@ -73,6 +73,8 @@ class Persona:
     """Most examples that go before a message, 0..4."""
     examples_of: str = ""
     """The file in `prompts/examples/` that they are of, without its ending."""
+    picture: str = ""
+    """The picture beside its replies, a file in its folder; empty for one made of its initial. No model sees it."""
 
 
 READING = ("emotion", "cause")

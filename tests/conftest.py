@@ -73,7 +73,7 @@ def migrated(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def talking(tmp_path_factory: pytest.TempPathFactory, weights: Weights) -> Iterator[Served]:
     """Its start takes seconds. Once it has stopped its log must hold no word of anybody, whichever tests ran."""
-    hasty = {"first_token_seconds": "8", "stall_seconds": "8", "save_seconds": "1"}
+    hasty = {"first_token_seconds": "8", "stall_seconds": "8", "save_seconds": "1", "research_mode": "true"}
     with serving(tmp_path_factory.mktemp("socket"), **hasty) as made:
         yield made
     assert made.words_in_log() == []

@@ -37,7 +37,11 @@ def chat(
     host: Annotated[str | None, typer.Option(help="Address to listen on instead of the setting's.")] = None,
     port: Annotated[int | None, typer.Option(min=1, max=65535, help="Port instead of the setting's.")] = None,
 ) -> None:
-    """Start the chat and print its address. Ctrl-C ends it."""
+    """Start the chat and print its address. Ctrl-C ends it.
+
+    People choose who answers and which model; with `research_mode = true` in settings.toml (or HEARD_RESEARCH_MODE)
+    also the strategy, and the founding study's prompt as a persona.
+    """
     from heard.chat_app.common.settings import load_settings
     from heard.chat_app.web.logs import set_up_logs
 

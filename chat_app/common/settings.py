@@ -99,6 +99,9 @@ class Settings(BaseSettings):
     """Entry of the models that a new visitor starts with; empty: the embedded one."""
     default_strategy: str = "plain"
     """Strategy that a new visitor starts with."""
+    research_mode: bool = False
+    """Whether people may choose a strategy, and a persona without a system text such as the founding study's. Off: the
+    panel and the menu lack them; conversations that have them go on, and studies and commands use them all the same."""
     scorer_head: str = "both"
     """A head: both, counselling or everyday (`scorer/heads/`), or a path to a folder of your own. For `heard score`,
     `compare` and `evaluate` also a classifier's folder or "judge:MODEL"."""

@@ -12,7 +12,7 @@ def default_opening(services: Services) -> list[dict[str, str]]:
     Nothing in it is of anybody.
     """
     library, settings = services.library, services.settings
-    persona = next(iter(library.personas.values()))
+    persona = next(iter(library.offered(research=settings.research_mode).values()))
     strategy = for_reply(library.strategies[settings.default_strategy], {})
     shown = persona.examples and services.engine.adapter is None  # as in `examples_for`
     examples = always_shown(library.examples.get(persona.examples_of, ())) if shown else ()

@@ -27,12 +27,11 @@ from heard.chat_app.conversation.drafts import FIXED_TEXT
 from heard.chat_app.conversation.events import TurnRequest
 from heard.chat_app.conversation.running_turns import Events, RunningTurn
 from heard.chat_app.conversation.turn import run_turn
-from heard.chat_app.page import chat_settings, reopen, retry, safety_page, wording
+from heard.chat_app.page import chat_settings, faces, menu, reopen, retry, safety_page, wording
 from heard.chat_app.page.chainlit_output import ChainlitOutput
 from heard.chat_app.page.chainlit_patches import mute_profiles_warning, replace_callbacks, replace_socket_handlers
 from heard.chat_app.page.chat_settings import ChoiceError, Choices
 from heard.chat_app.page.data_layer import HeardDataLayer
-from heard.chat_app.page.prompt_watch import current_prompts
 from heard.chat_app.page.reopen_ballots import ballot_entries
 from heard.chat_app.page.reply_renderer import ReplyRenderer
 from heard.chat_app.page.runtime import current
@@ -54,9 +53,7 @@ from heard.chat_app.studies.ballot_view import entry_id
 from heard.chat_app.studies.live_study import neutral_persona
 from heard.db.store import StoreError
 from heard.db.study_records import WIDTHS
-from heard.prompts.records import Persona
 
-ICON = "/public/avatars/persona.svg"
 REOPEN_SECONDS = 0.05
 """Pause before a reopened page is drawn on: Chainlit sends the conversation right after `on_chat_resume` returns."""
 
@@ -110,7 +107,8 @@ async def participant(headers: Mapping[str, str]) -> cl.User | None:
 
 @cl.set_chat_profiles
 async def personas(user: cl.User | None) -> list[cl.ChatProfile]:
-    """Return a chat profile for each of the `offered_personas`, in menu order."""
+    """Return a chat profile for each persona on a person's menu, in its order."""
+    on_menu = await menu.personas_for(user.identifier if user else "")
     return [
         cl.ChatProfile(
             name=persona.id,
@@ -118,28 +116,12 @@ async def personas(user: cl.User | None) -> list[cl.ChatProfile]:
             markdown_description=wording.introduction(
                 persona, (DISCLOSURE, *in_force(current().services.settings).persona)
             ),
-            icon=ICON,
+            icon=faces.icon_of(persona, current().live_study),
             default=place == 0,
             starters=[cl.Starter(label=starter.label, message=starter.message) for starter in persona.starters],
         )
-        for place, persona in enumerate(offered_personas().values())
+        for place, persona in enumerate(on_menu)
     ]
-
-
-def offered_personas() -> Mapping[str, Persona]:
-    """Return the personas by id in menu order; in blind mode the neutral one alone, so that no menu is shown."""
-    page = current()
-    library = current_prompts(page.services, page.live_study)
-    neutral = neutral_persona(library)
-    return {neutral.id: neutral} if page.live_study else library.personas
-
-
-def persona_of(session: WebsocketSession) -> Persona | None:
-    """Return the persona that the browser requested, or the default; None if the requested one does not exist."""
-    all_of_them = offered_personas()
-    if not session.chat_profile or current().live_study:
-        return next(iter(all_of_them.values()))
-    return all_of_them.get(session.chat_profile)
 
 
 # --- settings -------------------------------------------------------------------------------------------------------
@@ -177,7 +159,7 @@ def save_choices(session: WebsocketSession) -> None:
 async def on_chat_start() -> None:
     """Set up a new page. Chainlit may call it twice for one session, so it is idempotent."""
     session = current_session()
-    if persona_of(session) is None:
+    if menu.persona_of(session) is None:
         await send_notice(wording.NO_PERSONA)
     await show_panel(session)
     await safety_page.show_bar(session)
@@ -209,7 +191,7 @@ async def on_chat_resume(thread: ThreadDict) -> None:
     kept = ({"model": models[-1]} if models else {}) | (metadata.get("chat_settings") or {})
     set_choices(session, chat_settings.restored_choices(choices_of(session), kept, current_offer()))
     session.chat_settings = visible_choices(session)
-    profile, blind = persona_of(session), neutral_persona(page.services.library)
+    profile, blind = menu.persona_of(session), neutral_persona(page.services.library)
     neutral = blind.name
     thread["metadata"] = {"chat_profile": profile.id if profile else None, "chat_settings": session.chat_settings}
 
@@ -225,6 +207,7 @@ async def on_chat_resume(thread: ThreadDict) -> None:
         country=choices_of(session).country,
         ballots=ballots,
         ballot_author=neutral,
+        faces=faces.of_personas(page),
     )
     steps = with_notes(steps, thread["id"], messages, replies, page)
     chosen = choices_of(session)
@@ -243,7 +226,7 @@ async def on_chat_resume(thread: ThreadDict) -> None:
 
     if turn is not None and turn.request.participant_id == participant_of(session):
         if turn.view.started:
-            steps.append(reopen.running_step(turn, thread["id"]))
+            steps.append(reopen.running_step(turn, thread["id"], faces.of_personas(page)))
         in_background(follow_reopened(turn, session))
     thread["steps"] = cast(Any, steps)
     await show_panel(session)
@@ -264,7 +247,7 @@ async def follow_reopened(turn: RunningTurn, session: WebsocketSession) -> None:
 async def on_message(message: cl.Message) -> None:
     """Answer one message, and return when the page shows the end of the reply."""
     session, page = current_session(), current()
-    persona = persona_of(session)  # looks for edited files, for all of this turn
+    persona = menu.persona_of(session)  # looks for edited files, for all of this turn
     running = page.turns.running(session.thread_id)
     belongs_to_other = running is not None and running.request.participant_id != participant_of(session)
     why: str | None = None
@@ -371,13 +354,14 @@ async def follow(turn: RunningTurn, session: WebsocketSession, *, saves_history:
             content="",
             id=turn.request.reply_id,
             author=turn.request.persona.name,
-            metadata={"avatarName": wording.AVATAR},
             created_at=reopen.timestamp(datetime.now(UTC)),
         )
         page = ChainlitOutput(session, emitter, reply, message_id=turn.request.message_id, saves_history=saves_history)
         renderer = ReplyRenderer(page, cards=cards, reopened=reopened)
         notes = TalkNotes(turn, current(), emitter, nudges=saves_history and not reopened)
+        known = faces.of_personas(current())
         async for view in turn.views():
+            reply.metadata = {"avatarName": faces.face_of_turn(turn, known)}
             await notes.before(view)
             await renderer.draw(view)
         if safety_page.changes_bar(turn.view):

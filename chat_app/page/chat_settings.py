@@ -34,6 +34,8 @@ class Offer:
     """The policy that the auto-improve switch turns on."""
     blind: bool = False
     """Whether a blind study decides who answers: then only the country may be chosen, and nothing else is shown."""
+    research: bool = False
+    """Whether the strategy may be chosen too (the setting `research_mode`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +96,8 @@ def updated_choices(current: Choices, values: Mapping[str, object], offer: Offer
         match key:
             case _ if offer.blind and key != "country":
                 raise ChoiceError("In this study nobody chooses who answers, so nothing was changed.")
+            case "strategy" if value != current.strategy and not offer.research:
+                raise ChoiceError("Strategies are chosen in research mode alone, so nothing was changed.")
             case "model":
                 fields[key] = _one_of(value, offer.models, "model")
             case "strategy":
@@ -115,7 +119,9 @@ def restored_choices(current: Choices, values: object, offer: Offer) -> Choices:
     """Return `current` updated with those of a stored conversation's `values` that are still on offer.
 
     Others are ignored: a model may have been removed from `models.toml`, and the conversation must open all the same.
+    A strategy that was chosen in research mode stays without it.
     """
+    offer = replace(offer, research=True)
     if not isinstance(values, Mapping):
         return current
     for key, value in values.items():

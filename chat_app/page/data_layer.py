@@ -198,6 +198,13 @@ class HeardDataLayer(SQLAlchemyDataLayer):
         name = " ".join(name.split())[:NAME_LENGTH] or NEUTRAL_TITLE
         await self.execute_sql("UPDATE threads SET name = :name WHERE id = :id", {"name": name, "id": thread_id})
 
+    async def profiles_of(self, identifier: str) -> set[str]:
+        """Return the ids of the personas that a person's threads were with, as far as their metadata tell."""
+        sql = 'SELECT metadata FROM threads WHERE "userIdentifier" = :person'
+        rows = await self.execute_sql(sql, {"person": identifier})
+        stored = [json.loads(row["metadata"] or "{}") for row in rows] if isinstance(rows, list) else []
+        return {str(one["chat_profile"]) for one in stored if one.get("chat_profile")}
+
     async def _merge_metadata(self, thread_id: str, metadata: dict[str, Any]) -> None:
         rows = await self.execute_sql("SELECT metadata FROM threads WHERE id = :id", {"id": thread_id})
         stored = json.loads((rows[0]["metadata"] if isinstance(rows, list) and rows else None) or "{}")

@@ -13,6 +13,7 @@ from typing import Any
 from heard.chat_app.conversation.check_in import check_ins
 from heard.chat_app.conversation.running_turns import RunningTurn
 from heard.chat_app.page import draft_cards, handoff_card, score_card
+from heard.chat_app.page.faces import face_of_reply, face_of_turn
 from heard.chat_app.page.reopen_ballots import BallotEntry
 from heard.chat_app.page.wording import (
     AVATAR,
@@ -127,13 +128,18 @@ def reply_step(
         "streaming": streaming,
         "isError": error,
         "waitForAnswer": False,
-        "metadata": {"avatarName": AVATAR},
+        **avatar(AVATAR),
     }
 
 
-def running_step(turn: RunningTurn, thread_id: str) -> Step:
-    """Return the entry of a reply that is being generated."""
-    return reply_step(
+def avatar(name: str) -> Step:
+    """Return what makes an entry of the page's history show this picture."""
+    return {"metadata": {"avatarName": name}}
+
+
+def running_step(turn: RunningTurn, thread_id: str, faces: Mapping[str, str]) -> Step:
+    """Return the entry of a reply that is being generated, with its face of `faces`, by persona."""
+    step = reply_step(
         turn.request.reply_id,
         thread_id,
         author=turn.request.persona.name,
@@ -141,6 +147,7 @@ def running_step(turn: RunningTurn, thread_id: str) -> Step:
         created_at=timestamp(datetime.now(UTC)),
         streaming=True,
     )
+    return step | avatar(face_of_turn(turn, faces))
 
 
 def merge_replies(
@@ -154,13 +161,14 @@ def merge_replies(
     country: str | None = None,
     ballots: Mapping[str, BallotEntry] | None = None,
     ballot_author: str = "",
+    faces: Mapping[str, str] | None = None,
 ) -> list[Step]:
     """Return `steps` with every stored message and reply in its place, and each reply in its stored wording.
 
-    `replies` are by message id, and `names` maps a persona's id to its author name. A message whose turn was
-    interrupted gets a note, unless it is `running`, the id of the one being answered now. A crisis whose hand-off the
-    history lost gets it again, with the numbers of `country`. A message in `ballots` has its ballot instead of the
-    reply, by `ballot_author`. Of `steps` only messages are kept.
+    `replies` are by message id; `names` maps a persona's id to its author name, and `faces` to its avatar. A message
+    whose turn was interrupted gets a note, unless it is `running`, the id of the one being answered now. A crisis whose
+    hand-off the history lost gets it again, with the numbers of `country`. A message in `ballots` has its ballot
+    instead of the reply, by `ballot_author`. Of `steps` only messages are kept.
     """
     ballots = ballots or {}
     replies = {message_id: reply for message_id, reply in replies.items() if message_id not in ballots}
@@ -175,6 +183,7 @@ def merge_replies(
     if missing_messages:
         kept = sorted(kept + missing_messages, key=lambda step: str(step.get("createdAt")))
     replies_by_id = {reply.id: reply for reply in replies.values()}
+    asides = {message.id for message in messages if message.safety}
     interrupted = _interrupted(messages, running)
     crises = {message.id: message for message in messages if message.outcome is Outcome.CRISIS}
     handed_off = {hand_off_id(message_id): message for message_id, message in crises.items()}
@@ -186,7 +195,9 @@ def merge_replies(
         merged.append(
             step
             if reply is None
-            else step | _stored_wording(reply, names.get(reply.persona, str(step.get("name", ""))))
+            else step
+            | _stored_wording(reply, names.get(reply.persona, str(step.get("name", ""))))
+            | avatar(face_of_reply(reply, faces or {}, aside=reply.message_id in asides))
         )
         missing = replies.get(step["id"])
         if missing is not None and missing.id not in known:
@@ -199,6 +210,7 @@ def merge_replies(
                     created_at=timestamp(missing.created_at),
                     error=_broken(missing),
                 )
+                | avatar(face_of_reply(missing, faces or {}, aside=step["id"] in asides))
             )
         if step["id"] in ballots:
             entry, at = ballots[step["id"]], str(step.get("createdAt"))
@@ -254,7 +266,7 @@ def _hand_off_step(message: MessageRecord, country: str | None) -> Step:
         text=as_markdown(handoff_of(message, country)),
         created_at=timestamp(message.created_at),
     )
-    return step | {"metadata": {"avatarName": SAFETY_AUTHOR}}
+    return step | avatar(SAFETY_AUTHOR)
 
 
 def _message_step(message: MessageRecord) -> Step:

@@ -41,8 +41,10 @@ def participant_of(session: WebsocketSession) -> str:
 def current_offer() -> Offer:
     """Return what the settings panel offers."""
     services, blind = current().services, current().live_study is not None
-    improve = services.library.policies[services.settings.improve_policy]
-    return Offer(services.models.offered, services.library.strategies, dict(countries()), improve, blind)
+    library, settings = services.library, services.settings
+    improve = library.policies[settings.improve_policy]
+    offered = services.models.offered
+    return Offer(offered, library.strategies, dict(countries()), improve, blind, settings.research_mode)
 
 
 def visible_choices(session: WebsocketSession) -> dict[str, Any]:

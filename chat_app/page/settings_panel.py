@@ -21,19 +21,23 @@ def fields(chosen: Choices, offer: Offer) -> list[Field]:
     """Return the fields of the panel, filled with the present choices."""
     values = chosen.as_values()
     models = {key: spec.label for key, spec in offer.models.items()}
-    strategies = {key: strategy.name for key, strategy in offer.strategies.items()}
     country = _country(values, offer)
     if offer.blind:
         return [country]
     panel = [
         _select("model", "Model", models, values),
-        _select("strategy", "Strategy", strategies, values, "How the model is told to think before it answers."),
+        *([_strategy(values, offer)] if offer.research else []),
         _switch("live_scores", "Show scores", values, "Replies are scored and stored either way."),
         _switch("auto_improve", offer.improve.name, values, offer.improve.description),
     ]
     if offer.improve.kind is PolicyKind.BELOW:
         panel.append(_threshold(values, offer.improve.watches))
     return [*panel, country]
+
+
+def _strategy(values: Mapping[str, Any], offer: Offer) -> Field:
+    names = {key: strategy.name for key, strategy in offer.strategies.items()}
+    return _select("strategy", "Strategy", names, values, "How the model is told to think before it answers.")
 
 
 def _threshold(values: Mapping[str, Any], watches: Watched) -> Field:

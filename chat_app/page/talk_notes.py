@@ -16,7 +16,7 @@ from heard.chat_app.conversation.events import BallotReady, CrisisShown, Finishe
 from heard.chat_app.conversation.reliance import Reliance
 from heard.chat_app.conversation.running_turns import RunningTurn, TurnView
 from heard.chat_app.conversation.services import Services
-from heard.chat_app.page.reopen import Step, derived_id, reply_step, timestamp
+from heard.chat_app.page.reopen import Step, avatar, derived_id, reply_step, timestamp
 from heard.chat_app.page.runtime import Runtime
 from heard.chat_app.page.tiny_note import note_under, with_tiny_note
 from heard.chat_app.page.wording import NOTE_AVATAR, SYSTEM_AUTHOR
@@ -143,4 +143,4 @@ def _disclosure(message_id: str, thread_id: str, at: datetime) -> Step:
 
 def _note(id_: str, thread_id: str, text: str, at: datetime) -> Step:
     step = reply_step(id_, thread_id, author=SYSTEM_AUTHOR, text=text, created_at=timestamp(at))
-    return step | {"metadata": {"avatarName": NOTE_AVATAR}}
+    return step | avatar(NOTE_AVATAR)

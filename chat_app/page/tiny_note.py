@@ -11,7 +11,7 @@ from heard.chat_app.conversation.events import Finished
 from heard.chat_app.conversation.running_turns import RunningTurn
 from heard.chat_app.conversation.services import Services
 from heard.chat_app.models.records import ModelSpec
-from heard.chat_app.page.reopen import Step, derived_id, reply_step, timestamp
+from heard.chat_app.page.reopen import Step, avatar, derived_id, reply_step, timestamp
 from heard.chat_app.page.wording import NOTE_AVATAR, SYSTEM_AUTHOR
 from heard.db.errors import StoreError
 from heard.db.records import ReplyRecord
@@ -66,4 +66,4 @@ def _note(first: ReplyRecord, thread_id: str, specs: Mapping[str, ModelSpec]) ->
         text=note_text(specs[first.kept.model]),
         created_at=timestamp(first.created_at),
     )
-    return step | {"metadata": {"avatarName": NOTE_AVATAR}}
+    return step | avatar(NOTE_AVATAR)

@@ -14,7 +14,7 @@ SAFETY_AUTHOR = "heard safety"
 SYSTEM_AUTHOR = "heard"
 PERSON = "You"
 AVATAR = "persona"
-"""Picture beside replies, below `public/avatars/`. Not the page's own name, which Chainlit looks up elsewhere."""
+"""Neutral picture, below `public/avatars/`. Not the page's own name, which Chainlit looks up elsewhere."""
 NOTE_AVATAR = "note"
 """Picture beside a line of the program's own under a reply; `public/heard.js` knows such lines by it."""
 AIMS = {

@@ -21,7 +21,7 @@ from heard.chat_app.page.chainlit_files import lay_out
 from heard.chat_app.page.runtime import Runtime, install
 from heard.chat_app.studies.study_file import StudyFile
 from heard.chat_app.studies.survey import Surveys
-from heard.chat_app.web import api, vote_routes
+from heard.chat_app.web import api, face_routes, vote_routes
 from heard.chat_app.web.behind_proxy import ProxyHost, SubPath
 from heard.chat_app.web.body_limit import TOO_LARGE, TOO_SLOW, BodyLimit
 from heard.chat_app.web.chat_mount import ChatSessions, ChatTokens, mount_chat
@@ -58,6 +58,7 @@ ROUTERS = (
     survey_routes.router,
     results_routes.router,
     vote_routes.router,
+    face_routes.router,
     api.router,
     api.described,
 )

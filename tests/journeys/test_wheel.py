@@ -76,6 +76,8 @@ async def test_a_crisis_is_handed_off_with_numbers(chat: tuple[Served, dict[str,
         assert "116 123" in turn.text
         avatar = await visitor.http.get("/chat/avatars/heard%20safety")
         assert avatar.content == (PAGE / "public" / "avatars" / "heard_safety.svg").read_bytes()
+        face = await visitor.http.get("/chat/avatars/persona%20listener")
+        assert face.content == (ROOT / "prompts" / "personas" / "listener.svg").read_bytes()
 
 
 async def test_the_page_s_files_translations_and_pages_are_ours(chat: tuple[Served, dict[str, str]]) -> None:

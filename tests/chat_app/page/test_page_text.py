@@ -121,6 +121,7 @@ OFFER = Offer(
     strategies={"plain": Strategy(id="plain", name="Plain", description="")},
     countries={"GB": "United Kingdom"},
     improve=PromptLibrary.load().policies["below-threshold"],
+    research=True,
 )
 CHOICES = Choices("echo", "plain", True, False, 1.7, None)
 

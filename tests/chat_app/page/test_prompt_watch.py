@@ -37,7 +37,7 @@ def write(folder: Path, persona: str, text: str) -> None:
 def edited(tmp_path_factory: pytest.TempPathFactory, weights: Weights) -> Iterator[Served]:
     folder = tmp_path_factory.mktemp("edited")
     write_prompts(folder / "prompts")
-    with serving(folder, prompts_dir=str(folder / "prompts")) as made:
+    with serving(folder, prompts_dir=str(folder / "prompts"), research_mode="true") as made:
         yield made
 
 
