@@ -1,5 +1,6 @@
 """Our own tables: who (participant, consent), what was said (conversation, message), what came back (reply, draft,
-score), what a long conversation was about (summary), and what somebody marked on the scorer's page (flag).
+score), what a long conversation was about (summary), what people said of it (thumb, felt_heard), and what somebody
+marked on the scorer's page (flag).
 
 Every foreign key cascades from participant down. The page's history has tables of its own (`chainlit_tables.py`);
 a conversation and its thread there share one UUID.
@@ -215,6 +216,33 @@ class SummaryRow(Base):
     prompt_tokens: Mapped[int | None]
     completion_tokens: Mapped[int | None]
     created_at: Mapped[datetime]
+
+
+class ThumbRow(Base):
+    """A thumb, up or down, that a person has given to one draft of a reply; another one replaces it."""
+
+    __tablename__ = "thumb"
+    draft_id: Mapped[str] = mapped_column(ForeignKey("draft.id", ondelete="CASCADE"), primary_key=True)
+    participant_id: Mapped[str] = mapped_column(ForeignKey("participant.id", ondelete="CASCADE"), index=True)
+    up: Mapped[bool]
+    given_at: Mapped[datetime]
+
+
+class FeltHeardRow(Base):
+    """That a person was asked, once in a conversation, whether they felt heard, and from 1 (not at all) to 5 (fully)
+    what they said. No answer with a time is a question that they skipped."""
+
+    __tablename__ = "felt_heard"
+    __table_args__ = (
+        CheckConstraint("answer BETWEEN 1 AND 5", name="answer"),
+        CheckConstraint("answer IS NULL OR answered_at IS NOT NULL", name="answered_at"),
+    )
+    conversation_id: Mapped[str] = mapped_column(ForeignKey("conversation.id", ondelete="CASCADE"), primary_key=True)
+    participant_id: Mapped[str] = mapped_column(ForeignKey("participant.id", ondelete="CASCADE"), index=True)
+    message_id: Mapped[str] = mapped_column(ForeignKey("message.id", ondelete="CASCADE"), index=True)
+    answer: Mapped[int | None]
+    asked_at: Mapped[datetime]
+    answered_at: Mapped[datetime | None]
 
 
 class FlagRow(ScoreColumns, Base):

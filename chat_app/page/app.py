@@ -9,7 +9,6 @@ import logging
 import secrets
 import uuid
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
-from datetime import UTC, datetime
 from functools import partial, wraps
 from typing import Any, ParamSpec, cast
 from weakref import WeakKeyDictionary
@@ -25,16 +24,15 @@ from heard.chat_app.common.ids import is_uuid
 from heard.chat_app.common.places import DISCLOSURE, in_force
 from heard.chat_app.conversation.drafts import FIXED_TEXT
 from heard.chat_app.conversation.events import TurnRequest
-from heard.chat_app.conversation.running_turns import Events, RunningTurn
+from heard.chat_app.conversation.running_turns import Events
 from heard.chat_app.conversation.turn import run_turn
-from heard.chat_app.page import chat_settings, reopen, safety_page, wording
-from heard.chat_app.page.chainlit_output import ChainlitOutput
+from heard.chat_app.page import chat_settings, feedback, reopen, safety_page, wording
 from heard.chat_app.page.chainlit_patches import mute_profiles_warning, replace_callbacks, replace_socket_handlers
 from heard.chat_app.page.chat_settings import ChoiceError, Choices
 from heard.chat_app.page.data_layer import HeardDataLayer
+from heard.chat_app.page.following import follow, follow_reopened, show_reopened
 from heard.chat_app.page.prompt_watch import current_prompts
 from heard.chat_app.page.reopen_ballots import ballot_entries
-from heard.chat_app.page.reply_renderer import ReplyRenderer
 from heard.chat_app.page.runtime import current
 from heard.chat_app.page.session_choices import (
     choices_of,
@@ -46,7 +44,7 @@ from heard.chat_app.page.session_choices import (
     show_panel,
     visible_choices,
 )
-from heard.chat_app.page.talk_notes import TalkNotes, with_notes
+from heard.chat_app.page.talk_notes import with_notes
 from heard.chat_app.safety.crisis_numbers import countries
 from heard.chat_app.studies.ballot_turn import run_ballot_turn
 from heard.chat_app.studies.ballot_view import entry_id
@@ -56,17 +54,12 @@ from heard.db.study_records import WIDTHS
 from heard.prompts.records import Persona
 
 ICON = "/public/avatars/persona.svg"
-REOPEN_SECONDS = 0.05
-"""Pause before a reopened page is drawn on: Chainlit sends the conversation right after `on_chat_resume` returns."""
-
 
 mute_profiles_warning()
 
 P = ParamSpec("P")
 log = logging.getLogger("heard.chat_app.page.app")
 _saved: "WeakKeyDictionary[WebsocketSession, Choices]" = WeakKeyDictionary()
-_following: set[tuple[str, str]] = set()
-"""(session, reply) pairs that are being drawn, so that no page gets the same token twice."""
 _widths: "WeakKeyDictionary[WebsocketSession, str]" = WeakKeyDictionary()
 
 
@@ -241,16 +234,10 @@ async def on_chat_resume(thread: ThreadDict) -> None:
         if turn.view.started:
             steps.append(reopen.running_step(turn, thread["id"]))
         in_background(follow_reopened(turn, session))
+    in_background(show_reopened(session, messages, replies, ballots))
     thread["steps"] = cast(Any, steps)
     await show_panel(session)
     await safety_page.show_bar(session)
-
-
-async def follow_reopened(turn: RunningTurn, session: WebsocketSession) -> None:
-    """Show the rest of a running turn on a page that was opened meanwhile."""
-    await asyncio.sleep(REOPEN_SECONDS)
-    await follow(turn, session, saves_history=False, reopened=True)
-    await emitter().task_end()
 
 
 # --- one message ----------------------------------------------------------------------------------------------------
@@ -260,6 +247,7 @@ async def follow_reopened(turn: RunningTurn, session: WebsocketSession) -> None:
 async def on_message(message: cl.Message) -> None:
     """Answer one message, and return when the page shows the end of the reply."""
     session, page = current_session(), current()
+    await feedback.fold_question(session)
     persona = persona_of(session)  # looks for edited files, for all of this turn
     running = page.turns.running(session.thread_id)
     belongs_to_other = running is not None and running.request.participant_id != participant_of(session)
@@ -322,6 +310,20 @@ async def on_window_message(data: Any) -> None:
             await safety_page.say_for_person(text, on_message)
 
 
+@cl.action_callback(feedback.THUMB)
+@guarded
+async def on_thumb(action: cl.Action) -> None:
+    """Take a thumb on a reply."""
+    await feedback.take_thumb(action.payload)
+
+
+@cl.action_callback(feedback.HEARD)
+@guarded
+async def on_felt_heard(action: cl.Action) -> None:
+    """Take the answer to whether the person felt heard."""
+    await feedback.take_answer(action.payload)
+
+
 async def on_stop(sid: str) -> None:
     """Stop the turn of the conversation, from any page that shows it."""
     session = WebsocketSession.get(sid)
@@ -349,35 +351,6 @@ replace_callbacks(
     on_window_message=on_window_message,
 )
 replace_socket_handlers(on_stop, on_edit, on_too_large)
-
-
-async def follow(turn: RunningTurn, session: WebsocketSession, *, saves_history: bool, reopened: bool = False) -> None:
-    """Draw a turn on a page until it is over. One page of each turn `saves_history`."""
-    key = (session.id, turn.request.reply_id)
-    if key in _following:
-        await turn.wait()
-        return
-    _following.add(key)
-    try:
-        cards = choices_of(session).live_scores and turn.request.live_scores
-        reply = cl.Message(
-            content="",
-            id=turn.request.reply_id,
-            author=turn.request.persona.name,
-            metadata={"avatarName": wording.AVATAR},
-            created_at=reopen.timestamp(datetime.now(UTC)),
-        )
-        page = ChainlitOutput(session, emitter, reply, message_id=turn.request.message_id, saves_history=saves_history)
-        renderer = ReplyRenderer(page, cards=cards, reopened=reopened)
-        notes = TalkNotes(turn, current(), emitter, nudges=saves_history and not reopened)
-        async for view in turn.views():
-            await notes.before(view)
-            await renderer.draw(view)
-        if safety_page.changes_bar(turn.view):
-            await safety_page.show_bar(session)
-        await notes.after()
-    finally:
-        _following.discard(key)
 
 
 async def send_notice(sentence: str) -> None:
