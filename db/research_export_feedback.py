@@ -20,8 +20,9 @@ async def thumbs(reader: ExportReader) -> AsyncIterator[Batch]:
     query: Select[Any] = (
         select(
             ThumbRow.participant_id, MessageRow.conversation_id, MessageRow.position, ReplyRow.id.label("reply"),
-            ThumbRow.draft_id.label("draft"), DraftRow.number.label("draft_number"), DraftRow.kept, ThumbRow.up,
-            raw_time(ThumbRow.given_at), ReplyRow.persona, ReplyRow.strategy, DraftRow.model, ReplyRow.policy, *_SCORE,
+            ThumbRow.draft_id.label("draft"), DraftRow.number.label("draft_number"), DraftRow.kept,
+            DraftRow.asked_by, ThumbRow.up, raw_time(ThumbRow.given_at),
+            ReplyRow.persona, ReplyRow.strategy, DraftRow.model, ReplyRow.policy, *_SCORE,
         )
         .select_from(ThumbRow)
         .join(DraftRow, DraftRow.id == ThumbRow.draft_id)

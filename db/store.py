@@ -8,14 +8,15 @@ if the caller is cancelled.
 import asyncio
 from collections.abc import Callable, Collection, Sequence
 from datetime import UTC, date, datetime
+from functools import partial
 from typing import Any
 
-from sqlalchemy import func, select, update
+from sqlalchemy import select, update
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession
 
 from heard.db import nudge_days, retention
-from heard.db.conversation_reads import read_messages, read_outcome, read_owner, read_replies
+from heard.db.conversation_reads import read_message_context, read_messages, read_outcome, read_owner, read_replies
 from heard.db.erase import delete_conversation_rows, delete_participant_rows, scrub
 from heard.db.errors import (
     StoreBusy,
@@ -29,6 +30,7 @@ from heard.db.errors import (
 )
 from heard.db.flags import research_flags, save_flag
 from heard.db.message_times import MessageTime, read_message_times
+from heard.db.other_drafts import add_drafts
 from heard.db.person_export import export_participant
 from heard.db.prompt_history import (
     HISTORY_TURNS,
@@ -40,6 +42,7 @@ from heard.db.prompt_history import (
 from heard.db.records import (
     ConsentRecord,
     ConversationRecord,
+    DraftRecord,
     FlagRecord,
     MessageRecord,
     Outcome,
@@ -150,7 +153,7 @@ class Store:
             # follows is a statement of its own, that sees what the other tab wrote.
             if await session.get(ParticipantRow, conversation.participant_id, with_for_update=True) is None:
                 raise StoreGone("Your data here has been erased. Open the first page to start anew.")
-            owner, known, last = await _message_context(session, conversation.id, message.id)
+            owner, known, last = await read_message_context(session, conversation.id, message.id)
             if owner is not None and owner != conversation.participant_id:
                 raise StoreDenied
             if known is not None:
@@ -212,6 +215,11 @@ class Store:
 
         await self._write(work, attempts=CLOSE_ATTEMPTS)
 
+    async def add_drafts(self, reply_id: str, after: int, drafts: Sequence[DraftRecord]) -> ReplyRecord:
+        """Add drafts to a stored reply and return it; see `db/other_drafts.py`."""
+        work: Work[ReplyRecord] = partial(add_drafts, reply_id=reply_id, after=after, drafts=drafts)
+        return await self._write(work, attempts=CLOSE_ATTEMPTS)
+
     async def mark_interrupted(self) -> int:
         """At start-up: mark messages that are still PENDING as interrupted, and return their number.
 
@@ -237,10 +245,15 @@ class Store:
         """Return the last `limit` answered turns, oldest first: never crisis, refused, broken or stopped ones."""
         return await self._read(lambda session: newest_turns(session, conversation_id, limit))
 
-    async def prompt_history(self, conversation_id: str, *, summarised: bool = True) -> PromptHistory:
-        """Return the history that a prompt may quote; see `db/prompt_history.py`. Unless `summarised`, any summary is
-        ignored."""
-        return await self._read(lambda session: read_prompt_history(session, conversation_id, summarised=summarised))
+    async def prompt_history(
+        self, conversation_id: str, *, summarised: bool = True, before: str | None = None
+    ) -> PromptHistory:
+        """Return the history that a prompt may quote, with `before` that before this message; see
+        `db/prompt_history.py`. Unless `summarised`, any summary is ignored."""
+        work: Work[PromptHistory] = partial(
+            read_prompt_history, conversation_id=conversation_id, summarised=summarised, before=before
+        )
+        return await self._read(work)
 
     async def unsummarised_history(self, conversation_id: str) -> UnsummarisedHistory:
         """Return the input of a conversation's next summary."""
@@ -380,14 +393,3 @@ async def _ensure_participant(session: AsyncSession, participant_id: str) -> Non
     insert = sqlite.insert if session.get_bind().dialect.name == "sqlite" else postgresql.insert
     row = insert(ParticipantRow).values(id=participant_id, created_at=datetime.now(UTC))
     await session.execute(row.on_conflict_do_nothing())
-
-
-async def _message_context(
-    session: AsyncSession, conversation_id: str, message_id: str
-) -> tuple[str | None, str | None, int | None]:
-    """Return the conversation's owner, the message's id if it exists, and the last position; each may be None."""
-    owner = select(ConversationRow.participant_id).where(ConversationRow.id == conversation_id).scalar_subquery()
-    known = select(MessageRow.id).where(MessageRow.id == message_id).scalar_subquery()
-    last = select(func.max(MessageRow.position)).where(MessageRow.conversation_id == conversation_id).scalar_subquery()
-    row = (await session.execute(select(owner, known, last))).one()
-    return row[0], row[1], row[2]

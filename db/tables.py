@@ -14,7 +14,7 @@ from sqlalchemy import CheckConstraint, ForeignKey, Index, MetaData, UniqueConst
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column, relationship
 
 from heard.db.column_types import CleanText, JsonList, JsonText, UtcDateTime
-from heard.db.records import DraftStatus, Outcome, Safety
+from heard.db.records import AskedBy, DraftStatus, Outcome, Safety
 
 NAMES = {
     "ix": "ix_%(table_name)s_%(column_0_N_name)s",
@@ -116,7 +116,7 @@ class DraftRow(Base):
     __tablename__ = "draft"
     __table_args__ = (
         UniqueConstraint("reply_id", "number"),
-        CheckConstraint("number BETWEEN 1 AND 9", name="number"),
+        CheckConstraint("number BETWEEN 1 AND 99", name="number"),
         CheckConstraint(one_of("status", DraftStatus), name="status"),
         CheckConstraint("length(prompt_sha256) = 64", name="prompt_sha256"),
         CheckConstraint("first_token_seconds >= 0", name="first_token_seconds"),
@@ -146,6 +146,7 @@ class DraftRow(Base):
     caught: Mapped[str | None]
     caught_by: Mapped[str | None]
     ended_by: Mapped[str | None]
+    asked_by: Mapped[str | None] = mapped_column(CheckConstraint(one_of("asked_by", AskedBy), name="asked_by"))
     created_at: Mapped[datetime]
     score: Mapped["ScoreRow | None"] = relationship(lazy="raise", passive_deletes=True, uselist=False)
 

@@ -21,6 +21,10 @@ THUMBS = ExportTable(
         Column("draft", Kind.TEXT, "The draft's random id: what the person read.", origin="thumb.draft_id"),
         Column("draft_number", Kind.WHOLE, "The reply's first, second, .. draft.", "1, 2, ..", "draft.number"),
         Column("kept", Kind.YES_NO, "Whether this draft is the reply still.", origin="draft.kept"),
+        Column(
+            "asked_by", Kind.TEXT, "Who asked for this draft where there was one already.",
+            "person, policy; empty for the first", "draft.asked_by",
+        ),
         Column("up", Kind.YES_NO, "Thumb up (helpful) or down (not helpful).", "true is up", "thumb.up"),
         Column("given_at", Kind.TIME, "When the thumb was given, or last changed.", origin="thumb.given_at"),
         Column("persona", Kind.TEXT, "Who answered.", "a file's name", "reply.persona"),

@@ -26,7 +26,7 @@ from heard.chat_app.conversation.drafts import FIXED_TEXT
 from heard.chat_app.conversation.events import TurnRequest
 from heard.chat_app.conversation.running_turns import Events
 from heard.chat_app.conversation.turn import run_turn
-from heard.chat_app.page import chat_settings, feedback, reopen, safety_page, wording
+from heard.chat_app.page import again, chat_settings, feedback, reopen, safety_page, wording
 from heard.chat_app.page.chainlit_patches import mute_profiles_warning, replace_callbacks, replace_socket_handlers
 from heard.chat_app.page.chat_settings import ChoiceError, Choices
 from heard.chat_app.page.data_layer import HeardDataLayer
@@ -248,6 +248,7 @@ async def on_message(message: cl.Message) -> None:
     """Answer one message, and return when the page shows the end of the reply."""
     session, page = current_session(), current()
     await feedback.fold_question(session)
+    await again.fold(session)
     persona = persona_of(session)  # looks for edited files, for all of this turn
     running = page.turns.running(session.thread_id)
     belongs_to_other = running is not None and running.request.participant_id != participant_of(session)
@@ -315,6 +316,7 @@ async def on_window_message(data: Any) -> None:
 async def on_thumb(action: cl.Action) -> None:
     """Take a thumb on a reply."""
     await feedback.take_thumb(action.payload)
+    await again.redraw(current_session())  # behind the thumbs, where it was
 
 
 @cl.action_callback(feedback.HEARD)
@@ -322,6 +324,18 @@ async def on_thumb(action: cl.Action) -> None:
 async def on_felt_heard(action: cl.Action) -> None:
     """Take the answer to whether the person felt heard."""
     await feedback.take_answer(action.payload)
+
+
+@cl.action_callback(again.AGAIN)
+async def on_again(action: cl.Action) -> None:
+    """Have the last reply written again; the press itself is answered at once."""
+    in_background(write_again(action.payload))
+
+
+@guarded
+async def write_again(payload: Any) -> None:
+    """Show the reply while it is written again. Nothing that stands once under a message is shown anew."""
+    await again.take_again(payload, partial(follow, saves_history=True, reopened=True))
 
 
 async def on_stop(sid: str) -> None:

@@ -148,17 +148,18 @@ async def _show_thumbs(reply_id: str, given: bool | None) -> None:
     for up, label, pressed, icon in _THUMBS:
         payload = {"reply": reply_id, "up": None if given is up else up}
         tooltip = "Take it back" if given is up else "This reply was " + label.lower()
-        await _show_action(_action(THUMB, reply_id, icon, pressed if given is up else label, tooltip, payload, icon))
+        await show_action(page_action(THUMB, reply_id, icon, pressed if given is up else label, tooltip, payload, icon))
 
 
 async def _show_question(session: WebsocketSession, thread: str) -> None:
     _asked[session] = thread
     await emitter().send_step(_question(thread))
     for action in _answers(thread):
-        await _show_action(action)
+        await show_action(action)
 
 
-async def _show_action(action: dict[str, Any]) -> None:
+async def show_action(action: dict[str, Any]) -> None:
+    """Add a button to the page, or draw one that it has anew, after all others."""
     # The page adds an action that it knows a second time.
     await emitter().emit("remove_action", action)
     await emitter().emit("action", action)
@@ -176,12 +177,13 @@ def _answers(thread: str) -> list[dict[str, Any]]:
         (number, _ENDS.get(number, str(number)), f"{number} of {MOST_HEARD}") for number in range(1, MOST_HEARD + 1)
     ]
     offered.append((None, "Skip", "Give no answer"))
-    return [_action(HEARD, under, label, label, tooltip, {"answer": answer}) for answer, label, tooltip in offered]
+    return [page_action(HEARD, under, label, label, tooltip, {"answer": answer}) for answer, label, tooltip in offered]
 
 
-def _action(
+def page_action(
     name: str, under: str, key: str, label: str, tooltip: str, payload: dict[str, Any], icon: str | None = None
 ) -> dict[str, Any]:
+    """Return a button under an entry of the page; `key` tells it from the others there."""
     return {
         "id": derived_id(under, key),
         "name": name,

@@ -8,7 +8,7 @@ import chainlit as cl
 from chainlit.session import WebsocketSession
 
 from heard.chat_app.conversation.running_turns import RunningTurn
-from heard.chat_app.page import feedback, reopen, safety_page, wording
+from heard.chat_app.page import again, feedback, reopen, safety_page, wording
 from heard.chat_app.page.chainlit_output import ChainlitOutput
 from heard.chat_app.page.reply_renderer import ReplyRenderer
 from heard.chat_app.page.runtime import current
@@ -48,6 +48,7 @@ async def follow(turn: RunningTurn, session: WebsocketSession, *, saves_history:
             await safety_page.show_bar(session)
         await notes.after()
         await feedback.show_after(turn, session, asks=saves_history)
+        await again.show_after(turn, session)
     finally:
         _following.discard(key)
 
@@ -63,3 +64,4 @@ async def show_reopened(session: WebsocketSession, *stored: Any) -> None:
     """Show the buttons under the replies of a reopened page."""
     await asyncio.sleep(REOPEN_SECONDS)
     await feedback.show_reopened(session, *stored)
+    await again.show_reopened(session, *stored)

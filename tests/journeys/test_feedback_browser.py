@@ -1,4 +1,5 @@
-"""What people say of a talk, in a real Chromium: the thumbs under a reply and the question after several turns."""
+"""What people say of a talk, in a real Chromium: the thumbs under a reply, the button
+that has it written again, and the question after several turns."""
 
 from collections.abc import Iterator
 
@@ -9,7 +10,7 @@ from heard.chat_app.models.downloads import Weights
 from heard.chat_app.page.wording import FELT_HEARD, FELT_HEARD_THANKS
 from heard.db.feedback import HEARD_AFTER
 from tests.browser import NARROW, Console, answered, chromium, enter, installed, say
-from tests.journeys.talking import WARM, Served, serving
+from tests.journeys.talking import CURT, WARM, Served, serving
 from tests.servers import reply
 
 pytestmark = [pytest.mark.browser, pytest.mark.skipif(not installed(), reason="no Chromium")]
@@ -43,4 +44,25 @@ async def test_a_thumb_and_an_answer_with_the_keyboard_on_a_phone(shop: Served) 
         await expect(page.locator(".ai-message").get_by_text(FELT_HEARD_THANKS.format(answer=4))).to_be_visible()
         await expect(page.get_by_role("button", name="Skip", exact=True)).to_have_count(0)
         assert shop.rows("SELECT answer FROM felt_heard") == [(4,)]
+        assert console.errors == []
+
+
+async def test_a_reply_is_written_again_in_its_place(shop: Served) -> None:
+    async with chromium(NARROW) as browser:
+        console = Console(browser.pages[0])
+        page = await enter(browser, shop.url)
+        await say(page, "My week was too much.")
+        await answered(page, 1)
+        shop.play(reply(CURT))
+        try:
+            await page.get_by_role("button", name="Write another", exact=True).click()
+            await expect(page.locator(".ai-message").get_by_text(CURT)).to_be_visible()
+            await expect(page.get_by_role("button", name="Write another", exact=True)).to_be_enabled()
+        finally:
+            shop.play(reply(WARM))
+        await expect(page.locator(".ai-message")).to_have_count(1)
+        await page.get_by_role("button", name="Show 1 other draft").click()
+        await expect(page.locator(".hc-draft-text")).to_have_text(WARM)
+        await page.reload()
+        await expect(page.locator(".ai-message").get_by_text(CURT)).to_be_visible()
         assert console.errors == []

@@ -40,19 +40,19 @@ async def several(page: SocketPage, turns: int = HEARD_AFTER) -> Turn:
 async def test_a_thumb_is_given_turned_taken_back_and_drawn_again(talking: Served, page: SocketPage) -> None:
     turn = await page.send("My week was too much.")
     under = turn.reply["id"]
-    await page.until(lambda: len(page.buttons(under)) == 2)
+    await page.until(lambda: len(page.buttons(under)) == 3)
     assert talking.rows(THUMBS, under) == []
     for press, stored, shown in (
-        ("Helpful", [(1,)], ["Marked helpful", "Not helpful"]),
-        ("Not helpful", [(0,)], ["Helpful", "Marked not helpful"]),
-        ("Marked not helpful", [], ["Helpful", "Not helpful"]),
-        ("Helpful", [(1,)], ["Marked helpful", "Not helpful"]),
+        ("Helpful", [(1,)], ["Marked helpful", "Not helpful", "Write another"]),
+        ("Not helpful", [(0,)], ["Helpful", "Marked not helpful", "Write another"]),
+        ("Marked not helpful", [], ["Helpful", "Not helpful", "Write another"]),
+        ("Helpful", [(1,)], ["Marked helpful", "Not helpful", "Write another"]),
     ):
         assert (await page.press(page.buttons(under)[press])).status_code == 200
         await page.until(lambda shown=shown: list(page.buttons(under)) == shown)
         assert talking.rows(THUMBS, under) == stored
     async with again(page) as other:
-        await other.until(lambda: list(other.buttons(under)) == ["Marked helpful", "Not helpful"])
+        await other.until(lambda: list(other.buttons(under)) == ["Marked helpful", "Not helpful", "Write another"])
 
 
 async def test_only_whole_replies_of_a_model_have_thumbs(talking: Served, page: SocketPage) -> None:
@@ -77,7 +77,7 @@ async def test_only_whole_replies_of_a_model_have_thumbs(talking: Served, page: 
 async def test_nobody_rates_anothers_reply_and_made_up_ones_are_passed_over(talking: Served, page: SocketPage) -> None:
     turn = await page.send("My week was too much.")
     under = turn.reply["id"]
-    await page.until(lambda: len(page.buttons(under)) == 2)
+    await page.until(lambda: len(page.buttons(under)) == 3)
     action = page.buttons(under)["Helpful"]
     payloads: list[Any] = [
         {}, {"reply": under}, {"reply": under, "up": 1}, {"reply": under, "up": "yes"}, {"reply": 7, "up": True},
