@@ -1,7 +1,7 @@
 """The history of a conversation for later prompts: the first turn, the newest ones, and a running summary.
 
 A message whose reply was stopped or broke off is told too, with what had arrived of it, which may be nothing. A crisis,
-a refused message, and the fixed turns about a person's safety are never read.
+a refused message, one that was edited, and the fixed turns about a person's safety are never read.
 """
 
 from typing import Any
@@ -52,6 +52,7 @@ def _told(conversation_id: str, before: str | None = None) -> Select[str, str, s
         .where(
             MessageRow.conversation_id == conversation_id,
             MessageRow.safety.is_(None),
+            MessageRow.replaced_by.is_(None),
             _earlier(before),
             or_(
                 and_(

@@ -100,6 +100,8 @@ class MessageRecord:
     """What the hand-off was about; None without one, and in rows of before there was more than one danger."""
     language: str | None = None
     """ISO 639-1 code that the hand-off was given in, as far as the check knew it."""
+    replaced_by: str | None = None
+    """The message in its place, where the person has edited it."""
 
 
 @dataclass(frozen=True, slots=True)

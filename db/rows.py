@@ -72,6 +72,7 @@ def message_record(row: MessageRow) -> MessageRecord:
         safety=Safety(row.safety) if row.safety else None,
         danger=row.danger,
         language=row.language,
+        replaced_by=row.replaced_by,
     )
 
 

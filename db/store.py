@@ -17,6 +17,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession
 
 from heard.db import nudge_days, retention
 from heard.db.conversation_reads import read_message_context, read_messages, read_outcome, read_owner, read_replies
+from heard.db.edited_messages import replace_message
 from heard.db.erase import delete_conversation_rows, delete_participant_rows, scrub
 from heard.db.errors import (
     StoreBusy,
@@ -137,13 +138,16 @@ class Store:
 
     # Turns
 
-    async def open_turn(self, conversation: ConversationRecord, message: MessageRecord) -> PromptHistory:
+    async def open_turn(
+        self, conversation: ConversationRecord, message: MessageRecord, replaces: str | None = None
+    ) -> PromptHistory:
         """Store a message before anything else happens with it, and its conversation if that is new.
 
         Returns the `prompt_history` before it, read in the same transaction, as the person waits for both. Raises
         StoreBusy after `lock_seconds` (at most twice that, if other writes of this process wait before it), StoreGone
         if the participant has been erased, StoreDenied if the conversation belongs to another participant,
-        StoreDuplicate if a message with this id exists.
+        StoreDuplicate if a message with this id exists. Where it `replaces` one that cannot be edited, StoreDenied, or
+        it is stored beside that if it is a hand-off.
         """
         if message.conversation_id != conversation.id:
             raise ValueError("the message belongs to another conversation than the one given")
@@ -159,14 +163,13 @@ class Store:
             if known is not None:
                 raise StoreDuplicate
             if owner is None:
-                session.add(
-                    ConversationRow(
-                        id=conversation.id,
-                        participant_id=conversation.participant_id,
-                        persona=conversation.persona,
-                        created_at=conversation.created_at,
-                    )
-                )
+                made = ConversationRow(id=conversation.id, participant_id=conversation.participant_id)
+                made.persona, made.created_at = conversation.persona, conversation.created_at
+                session.add(made)
+            if replaces and message.outcome is not Outcome.REFUSED:
+                done = await replace_message(session, conversation.id, replaces, message.id)
+                if not done and message.outcome is Outcome.PENDING:
+                    raise StoreDenied("That message can no longer be changed.")
             session.add(
                 MessageRow(
                     id=message.id,

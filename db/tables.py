@@ -93,6 +93,8 @@ class MessageRow(Base):
     created_at: Mapped[datetime]
     danger: Mapped[str | None]
     language: Mapped[str | None]
+    replaced_by: Mapped[str | None]
+    """The message in its place, where the person has edited it."""
     safety: Mapped[str | None] = mapped_column(CheckConstraint(one_of("safety", Safety), name="safety"))
 
 

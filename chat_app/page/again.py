@@ -107,7 +107,7 @@ async def _request(session: WebsocketSession, reply_id: str) -> tuple[TurnReques
     try:
         if await services.store.conversation_owner(whose[1]) != whose[0]:
             return NOT_THIS
-        messages = await services.store.messages(whose[1])
+        messages = [one for one in await services.store.messages(whose[1]) if one.replaced_by is None]
         replies = await services.store.replies(whose[1])
         ballots = {ballot.message_id for ballot, _ in await services.studies.ballots_of_conversation(whose[1])}
     except StoreError as error:

@@ -5,15 +5,15 @@ Loaded by the server by its path (`mount_chainlit`), so it gets its services fro
 
 import asyncio
 import json
-import logging
-import secrets
 import uuid
-from collections.abc import Awaitable, Callable, Coroutine, Mapping
-from functools import partial, wraps
-from typing import Any, ParamSpec, cast
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any, cast
 from weakref import WeakKeyDictionary
 
 import chainlit as cl
+from chainlit.config import config
+from chainlit.context import init_ws_context
 from chainlit.data import get_data_layer
 from chainlit.server import sio
 from chainlit.session import WebsocketSession
@@ -26,11 +26,12 @@ from heard.chat_app.conversation.drafts import FIXED_TEXT
 from heard.chat_app.conversation.events import TurnRequest
 from heard.chat_app.conversation.running_turns import Events
 from heard.chat_app.conversation.turn import run_turn
-from heard.chat_app.page import again, chat_settings, feedback, reopen, safety_page, wording
+from heard.chat_app.page import again, chat_settings, editing, feedback, reopen, safety_page, wording
 from heard.chat_app.page.chainlit_patches import mute_profiles_warning, replace_callbacks, replace_socket_handlers
 from heard.chat_app.page.chat_settings import ChoiceError, Choices
 from heard.chat_app.page.data_layer import HeardDataLayer
 from heard.chat_app.page.following import follow, follow_reopened, show_reopened
+from heard.chat_app.page.guarding import guarded, send_notice
 from heard.chat_app.page.prompt_watch import current_prompts
 from heard.chat_app.page.reopen_ballots import ballot_entries
 from heard.chat_app.page.runtime import current
@@ -57,25 +58,8 @@ ICON = "/public/avatars/persona.svg"
 
 mute_profiles_warning()
 
-P = ParamSpec("P")
-log = logging.getLogger("heard.chat_app.page.app")
 _saved: "WeakKeyDictionary[WebsocketSession, Choices]" = WeakKeyDictionary()
 _widths: "WeakKeyDictionary[WebsocketSession, str]" = WeakKeyDictionary()
-
-
-def guarded(callback: Callable[P, Awaitable[None]]) -> Callable[P, Coroutine[Any, Any, None]]:
-    """Wrap a callback so that no exception reaches Chainlit, which would send its text to the browser, SQL included."""
-
-    @wraps(callback)
-    async def safe(*args: P.args, **kwargs: P.kwargs) -> None:
-        try:
-            await callback(*args, **kwargs)
-        except Exception as error:  # noqa: BLE001 - the boundary named above
-            reference = secrets.token_hex(4)
-            log.error("page failed, reference %s: %s", reference, type(error).__name__)
-            await send_notice(wording.crash_text(reference))
-
-    return safe
 
 
 # --- who, and with what ---------------------------------------------------------------------------------------------
@@ -185,6 +169,7 @@ async def on_chat_resume(thread: ThreadDict) -> None:
     try:
         replies = await page.services.store.replies(thread["id"])
         messages = await page.services.store.messages(thread["id"])
+        replies, messages = editing.without_replaced(thread, replies, messages)
         messages = await asyncio.to_thread(reopen.with_dangers, messages, page.services.settings.message_limit)
         ballots = await ballot_entries(page.services, participant_of(session), thread["id"], messages, replies)
     except StoreError as fault:
@@ -246,6 +231,11 @@ async def on_chat_resume(thread: ThreadDict) -> None:
 @guarded
 async def on_message(message: cl.Message) -> None:
     """Answer one message, and return when the page shows the end of the reply."""
+    await answer(message)
+
+
+async def answer(message: cl.Message, *, replaces: str | None = None) -> None:
+    """Answer a message, one that an edit `replaces` another with too."""
     session, page = current_session(), current()
     await feedback.fold_question(session)
     await again.fold(session)
@@ -275,6 +265,7 @@ async def on_message(message: cl.Message) -> None:
         auto_improve=chosen.auto_improve,
         threshold=chosen.threshold,
         country=chosen.country,
+        replaces=replaces,
     )
     run: Callable[..., Events] = run_turn
     if page.live_study is not None:
@@ -345,9 +336,30 @@ async def on_stop(sid: str) -> None:
         await current().turns.stop(session.thread_id, participant_of(session))
 
 
-async def on_edit(sid: str, _: Any) -> None:
-    """Refuse to edit a sent message."""
-    await cast(Any, sio).emit("toast", {"message": wording.NO_EDIT, "type": "error"}, to=sid)
+async def on_edit(sid: str, payload: Any) -> None:
+    """Send the edited text of the last message as a new one in its place. The page has removed what came after it."""
+    session = WebsocketSession.get(sid)
+    if session is not None:
+        init_ws_context(session)
+        await edit(payload)
+
+
+@guarded
+async def edit(payload: Any) -> None:
+    """Answer the edited message, or say why it is none; where nothing was replaced, draw the page as it was."""
+    session, layer = current_session(), cast(Any, get_data_layer)()
+    old = await editing.editable(session, payload)
+    if old is not None:
+        await editing.take_from_page(session, old)
+        await safety_page.say_for_person(old.text, partial(answer, replaces=old.id))
+        if await editing.was_replaced(session.thread_id, old.id):
+            return
+    else:
+        await emitter().send_toast(wording.NO_EDIT, "error")
+    if is_uuid(session.thread_id) and await layer.get_thread_author(session.thread_id) == participant_of(session):
+        thread = await layer.get_thread(session.thread_id)
+        await on_chat_resume(thread)
+        await emitter().emit("resume_thread", thread)
 
 
 async def on_too_large(sid: str) -> None:
@@ -364,10 +376,5 @@ replace_callbacks(
     on_settings_update=on_settings,
     on_window_message=on_window_message,
 )
+config.features.edit_message = current().live_study is None  # a ballot and its message stay what they were
 replace_socket_handlers(on_stop, on_edit, on_too_large)
-
-
-async def send_notice(sentence: str) -> None:
-    """Send a sentence of the program itself."""
-    said: Any = cl.Message(content=sentence, author=wording.SYSTEM_AUTHOR, metadata={"avatarName": wording.AVATAR})
-    await said.send()

@@ -1,5 +1,5 @@
 """What people say of a talk, in a real Chromium: the thumbs under a reply, the button
-that has it written again, and the question after several turns."""
+that has it written again, the question after several turns, and the pencil on the last message."""
 
 from collections.abc import Iterator
 
@@ -9,7 +9,7 @@ from playwright.async_api import expect
 from heard.chat_app.models.downloads import Weights
 from heard.chat_app.page.wording import FELT_HEARD, FELT_HEARD_THANKS
 from heard.db.feedback import HEARD_AFTER
-from tests.browser import NARROW, Console, answered, chromium, enter, installed, say
+from tests.browser import NARROW, WIDE, Console, answered, chromium, enter, installed, say
 from tests.journeys.talking import CURT, WARM, Served, serving
 from tests.servers import reply
 
@@ -65,4 +65,29 @@ async def test_a_reply_is_written_again_in_its_place(shop: Served) -> None:
         await expect(page.locator(".hc-draft-text")).to_have_text(WARM)
         await page.reload()
         await expect(page.locator(".ai-message").get_by_text(CURT)).to_be_visible()
+        assert console.errors == []
+
+
+async def test_the_last_message_is_edited_in_its_place(shop: Served) -> None:
+    async with chromium(WIDE) as browser:
+        console = Console(browser.pages[0])
+        page = await enter(browser, shop.url)
+        await say(page, "Hello, it was a long day.")
+        await answered(page, 1)
+        await say(page, "It is raining here today.")
+        await answered(page, 2)
+        await expect(page.locator(".edit-message")).to_have_count(2)
+        messages = page.locator('[data-step-type="user_message"]')
+        await messages.nth(0).hover()
+        await expect(page.locator(".edit-message").nth(0)).to_be_hidden()  # only the last one
+        await messages.nth(1).hover()
+        await page.locator(".edit-message").nth(1).click()
+        await page.fill("#edit-chat-input", "It is snowing here today.")
+        await page.locator(".confirm-edit").click()
+        await expect(messages.nth(1)).to_contain_text("It is snowing here today.")
+        await expect(page.locator(".hc-card")).to_have_count(2)
+        await expect(messages).to_have_count(2)
+        await page.reload()
+        await expect(messages.nth(1)).to_contain_text("It is snowing here today.")
+        await expect(messages).to_have_count(2)
         assert console.errors == []
