@@ -245,7 +245,7 @@ class Store:
     # What a running chat reads
 
     async def history(self, conversation_id: str, limit: int = HISTORY_TURNS) -> list[PastTurn]:
-        """Return the last `limit` answered turns, oldest first: never crisis, refused, broken or stopped ones."""
+        """Return the last `limit` turns that a prompt may tell, oldest first; see `db/prompt_history.py`."""
         return await self._read(lambda session: newest_turns(session, conversation_id, limit))
 
     async def prompt_history(
