@@ -1,6 +1,6 @@
 """Reads the messages and replies of conversations."""
 
-from sqlalchemy import ColumnElement, select
+from sqlalchemy import ColumnElement, func, select
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import selectinload
 
@@ -39,3 +39,14 @@ async def read_owner(session: AsyncSession, conversation_id: str) -> str | None:
     """Return the participant's id, or None if there is no such conversation."""
     row = await session.get(ConversationRow, conversation_id)
     return row.participant_id if row else None
+
+
+async def read_message_context(
+    session: AsyncSession, conversation_id: str, message_id: str
+) -> tuple[str | None, str | None, int | None]:
+    """Return the conversation's owner, the message's id if it exists, and the last position; each may be None."""
+    owner = select(ConversationRow.participant_id).where(ConversationRow.id == conversation_id).scalar_subquery()
+    known = select(MessageRow.id).where(MessageRow.id == message_id).scalar_subquery()
+    last = select(func.max(MessageRow.position)).where(MessageRow.conversation_id == conversation_id).scalar_subquery()
+    row = (await session.execute(select(owner, known, last))).one()
+    return row[0], row[1], row[2]

@@ -58,14 +58,17 @@ async def _delete_conversations(session: AsyncSession, owned: Condition, thread:
     messages = select(message.c.id).where(message.c.conversation_id.in_(conversations))
     replies = select(reply.c.id).where(reply.c.message_id.in_(messages))
     drafts = select(draft.c.id).where(draft.c.reply_id.in_(replies))
+    thumb, felt_heard = _OURS["thumb"], _OURS["felt_heard"]
     threads = select(THREADS.c.id).where(thread)
     steps = select(STEPS.c.id).where(STEPS.c.threadId.in_(threads))
     removed: dict[str, int] = {}
     for table, condition in (
+        (thumb, thumb.c.draft_id.in_(drafts)),
         (score, score.c.draft_id.in_(drafts)),
         (draft, draft.c.reply_id.in_(replies)),
         (reply, reply.c.message_id.in_(messages)),
         (summary, summary.c.conversation_id.in_(conversations)),
+        (felt_heard, felt_heard.c.conversation_id.in_(conversations)),
         (message, message.c.conversation_id.in_(conversations)),
         (conversation, owned),
         (FEEDBACKS, or_(FEEDBACKS.c.forId.in_(steps), FEEDBACKS.c.threadId.in_(threads))),

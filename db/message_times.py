@@ -19,10 +19,10 @@ class MessageTime(NamedTuple):
 
 
 async def read_message_times(session: AsyncSession, conversation_id: str) -> list[MessageTime]:
-    """Return the messages of a conversation in order."""
+    """Return the messages of a conversation in order, without those that were edited."""
     rows = await session.execute(
         select(MessageRow.id, MessageRow.created_at, MessageRow.outcome)
-        .where(MessageRow.conversation_id == conversation_id)
+        .where(MessageRow.conversation_id == conversation_id, MessageRow.replaced_by.is_(None))
         .order_by(MessageRow.position)
     )
     return [MessageTime(id_, created_at, Outcome(outcome)) for id_, created_at, outcome in rows]

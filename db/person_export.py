@@ -22,11 +22,12 @@ async def export_participant(session: AsyncSession, participant_id: str) -> dict
         {"format": 1, "exported_at": ..., "participant": {...} or None, "consents": [...],
          "conversations": [{..., "messages": [{..., "reply": None or
              {..., "drafts": [{..., "score": None or {...}}]}}], "summaries": [{...}]}],
-         "flags": [{...}],
+         "flags": [{...}], "thumbs": [{...}], "felt_heard": [{...}],
          "studies": [{...}],  as `db/person_export_studies.py` says
          "page_history": {"users": [...], "threads": [...], "steps": [...], "elements": [...], "feedbacks": [...]}}
     """
     participant, consent, flag = _OURS["participant"], _OURS["consent"], _OURS["flag"]
+    thumb, heard = _OURS["thumb"], _OURS["felt_heard"]
     people = await export_rows(session, participant, participant.c.id == participant_id)
     studies, hidden = await export_studies(session, participant_id)
     return {
@@ -36,6 +37,8 @@ async def export_participant(session: AsyncSession, participant_id: str) -> dict
         "consents": await export_rows(session, consent, consent.c.participant_id == participant_id, consent.c.id),
         "conversations": await _conversations(session, participant_id, hidden),
         "flags": await export_rows(session, flag, flag.c.participant_id == participant_id, flag.c.created_at),
+        "thumbs": await export_rows(session, thumb, thumb.c.participant_id == participant_id, thumb.c.given_at),
+        "felt_heard": await export_rows(session, heard, heard.c.participant_id == participant_id, heard.c.asked_at),
         "studies": studies,
         "page_history": await _page_history(session, participant_id),
     }

@@ -1,13 +1,14 @@
 """The history of a conversation for later prompts: the first turn, the newest ones, and a running summary.
 
 A message whose reply was stopped or broke off is told too, with what had arrived of it, which may be nothing. A crisis,
-a refused message, and the fixed turns about a person's safety are never read.
+a refused message, one that was edited, and the fixed turns about a person's safety are never read.
 """
 
 from typing import Any
 
-from sqlalchemy import Select, and_, func, or_, select
+from sqlalchemy import ColumnElement, Select, and_, func, or_, select, true
 from sqlalchemy.ext.asyncio import AsyncSession
+from sqlalchemy.orm import aliased
 
 from heard.db.errors import StoreGone
 from heard.db.records import (
@@ -31,7 +32,13 @@ UNFINISHED = (Outcome.STOPPED, Outcome.BROKEN, Outcome.INTERRUPTED)
 """How a message ended whose reply a person saw no more than a part of."""
 
 
-def _told(conversation_id: str) -> Select[str, str, str]:
+def _earlier(before: str | None) -> ColumnElement[bool]:
+    other = aliased(MessageRow)
+    place = select(other.position).where(other.id == before).scalar_subquery()
+    return true() if before is None else MessageRow.position < place
+
+
+def _told(conversation_id: str, before: str | None = None) -> Select[str, str, str]:
     kept = and_(
         DraftRow.reply_id == ReplyRow.id,
         DraftRow.kept,
@@ -45,6 +52,8 @@ def _told(conversation_id: str) -> Select[str, str, str]:
         .where(
             MessageRow.conversation_id == conversation_id,
             MessageRow.safety.is_(None),
+            MessageRow.replaced_by.is_(None),
+            _earlier(before),
             or_(
                 and_(
                     MessageRow.outcome == Outcome.ANSWERED.value,
@@ -56,19 +65,28 @@ def _told(conversation_id: str) -> Select[str, str, str]:
     )
 
 
-async def newest_turns(session: AsyncSession, conversation_id: str, limit: int, after: int = 0) -> list[PastTurn]:
-    """Return the last `limit` turns whose position is greater than `after`, oldest first."""
-    query = _told(conversation_id).where(MessageRow.position > after)
+async def newest_turns(
+    session: AsyncSession, conversation_id: str, limit: int, after: int = 0, *, before: str | None = None
+) -> list[PastTurn]:
+    """Return the last `limit` turns, oldest first, whose position is greater than `after`, and before that of the
+    message `before`."""
+    query = _told(conversation_id, before).where(MessageRow.position > after)
     rows = await session.execute(query.order_by(MessageRow.position.desc()).limit(limit))
     return [PastTurn(message, reply) for _, message, reply in reversed(rows.all())]
 
 
-async def read_prompt_history(session: AsyncSession, conversation_id: str, *, summarised: bool = True) -> PromptHistory:
-    """Return the first turn and the last HISTORY_TURNS; if `summarised`, the summary and only the turns after it."""
-    text, covered = (await _summary(session, conversation_id)) if summarised else (None, 0)
-    turns = await newest_turns(session, conversation_id, HISTORY_TURNS, covered)
+async def read_prompt_history(
+    session: AsyncSession, conversation_id: str, *, summarised: bool = True, before: str | None = None
+) -> PromptHistory:
+    """Return the first turn and the last HISTORY_TURNS; if `summarised`, the summary and only the turns after it.
+
+    With `before`, nothing of that message or later ones is told.
+    """
+    text, covered = (await _summary(session, conversation_id, before)) if summarised else (None, 0)
+    turns = await newest_turns(session, conversation_id, HISTORY_TURNS, covered, before=before)
     if covered or len(turns) == HISTORY_TURNS:
-        first = (await session.execute(_told(conversation_id).order_by(MessageRow.position).limit(1))).first()
+        query = _told(conversation_id, before).order_by(MessageRow.position)
+        first = (await session.execute(query.limit(1))).first()
         if first is not None and (covered or turns[0] != PastTurn(first[1], first[2])):
             turns.insert(0, PastTurn(first[1], first[2]))
     return PromptHistory(turns, text)
@@ -95,12 +113,12 @@ async def save_summary(session: AsyncSession, summary: SummaryRecord) -> None:
     session.add(SummaryRow(**values))
 
 
-async def _summary(session: AsyncSession, conversation_id: str) -> tuple[str | None, int]:
+async def _summary(session: AsyncSession, conversation_id: str, before: str | None = None) -> tuple[str | None, int]:
     """Return the newest summary and the position of the last message that it covers; None and 0 if there is none."""
     newest = (
         select(SummaryRow.text, MessageRow.position)
         .join(MessageRow, MessageRow.id == SummaryRow.message_id)
-        .where(SummaryRow.conversation_id == conversation_id)
+        .where(SummaryRow.conversation_id == conversation_id, _earlier(before))
         .order_by(MessageRow.position.desc())
         .limit(1)
     )

@@ -53,6 +53,14 @@ class DraftStatus(StrEnum):
     """Nothing of it was fit to show, so that it was drawn again."""
 
 
+class AskedBy(StrEnum):
+    """Who asked for a draft where there was one already that could be shown."""
+
+    PERSON = "person"
+    """By the button under the reply."""
+    POLICY = "policy"
+
+
 @dataclass(frozen=True, slots=True)
 class ConsentRecord:
     """Two separate answers to one version of the notice. The newest row of a participant counts."""
@@ -92,6 +100,8 @@ class MessageRecord:
     """What the hand-off was about; None without one, and in rows of before there was more than one danger."""
     language: str | None = None
     """ISO 639-1 code that the hand-off was given in, as far as the check knew it."""
+    replaced_by: str | None = None
+    """The message in its place, where the person has edited it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,6 +195,9 @@ class DraftRecord:
     """Of a CAUGHT draft: what of the guard caught it, such as "rule" or "head"."""
     ended_by: str | None = None
     """Why it was ended before the model's own end, such as "length", "repeat" or "hashtag"; None where it was not."""
+    asked_by: str | None = None
+    """A value of AskedBy; None of the first draft, of one in place of another that could not be shown, and of
+    before it was noted."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -66,7 +66,7 @@ class ExportReader:
 
     async def study_ids(self) -> list[str]:
         """Return the ids of all studies, whichever is exported."""
-        return list(await self._connection.scalars(select(StudyRow.id).order_by(*self._bytewise(StudyRow.id))))
+        return list(await self._connection.scalars(select(StudyRow.id).order_by(*self.bytewise(StudyRow.id))))
 
     async def totals(self) -> list[Total]:
         """Return the numbers of people, ballots, votes and changes by study and consent, exported and left out.
@@ -126,9 +126,9 @@ class ExportReader:
         """Yield the studies, one row each."""
         definition = type_coerce(StudyRow.definition, Text).label("definition")
         query = (
-            select(StudyRow.id, StudyRow.kind, definition, StudyRow.definition_sha256, _time(StudyRow.created_at))
+            select(StudyRow.id, StudyRow.kind, definition, StudyRow.definition_sha256, raw_time(StudyRow.created_at))
             .where(self._of_study(StudyRow.id))
-            .order_by(*self._bytewise(StudyRow.id))
+            .order_by(*self.bytewise(StudyRow.id))
         )
         async for batch in self._stream(query, TEXTS):
             yield batch
@@ -146,11 +146,11 @@ class ExportReader:
         )
         query = (
             select(people.c.study_id, people.c.participant_id, *columns)
-            .add_columns(_time(EnrolmentRow.started_at), _time(EnrolmentRow.completed_at), *counts)
+            .add_columns(raw_time(EnrolmentRow.started_at), raw_time(EnrolmentRow.completed_at), *counts)
             .select_from(people)
             .outerjoin(EnrolmentRow, enrolled)
-            .where(people.c.participant_id.in_(_allowed()))
-            .order_by(*self._bytewise(people.c.study_id, people.c.participant_id))
+            .where(people.c.participant_id.in_(allowed_people()))
+            .order_by(*self.bytewise(people.c.study_id, people.c.participant_id))
         )
         async for batch in self._stream(query, BALLOTS):
             yield batch
@@ -162,7 +162,7 @@ class ExportReader:
             ItemRow.study_id, ItemRow.id, ItemRow.number.label("item_number"), nothing.label("participant_id"),
             nothing.label("conversation_id"), ItemRow.message, ItemRow.attention,
         ).where(self._of_study(ItemRow.study_id))  # fmt: skip
-        async for batch in self._stream(of_surveys.order_by(*self._bytewise(ItemRow.study_id), ItemRow.number), TEXTS):
+        async for batch in self._stream(of_surveys.order_by(*self.bytewise(ItemRow.study_id), ItemRow.number), TEXTS):
             yield batch
         if not await self._any_live():
             return
@@ -174,7 +174,7 @@ class ExportReader:
             )
             .join(MessageRow, MessageRow.id == BallotRow.message_id)
             .join(ConversationRow, ConversationRow.id == MessageRow.conversation_id)
-            .where(self._of_study(BallotRow.study_id), BallotRow.participant_id.in_(_allowed()))
+            .where(self._of_study(BallotRow.study_id), BallotRow.participant_id.in_(allowed_people()))
         )  # fmt: skip
         async for batch in self._stream(of_chats.order_by(*self._by_ballot()), TEXTS):
             yield batch
@@ -185,7 +185,7 @@ class ExportReader:
             select(*_ANSWER_COLUMNS, ItemRow.number.label("item_number"))
             .join(ItemRow, ItemRow.id == AnswerRow.item_id)
             .where(self._of_study(AnswerRow.study_id))
-            .order_by(*self._bytewise(AnswerRow.study_id), ItemRow.number, *self._bytewise(AnswerRow.source))
+            .order_by(*self.bytewise(AnswerRow.study_id), ItemRow.number, *self.bytewise(AnswerRow.source))
         )
         async for batch in self._stream(of_surveys, TEXTS):
             yield batch
@@ -197,7 +197,7 @@ class ExportReader:
             .join(SlotRow, SlotRow.ballot_id == BallotRow.id)
             .join(AnswerRow, AnswerRow.id == SlotRow.answer_id)
             .where(AnswerRow.item_id.is_(None), BallotRow.item_id.is_(None), self._of_study(BallotRow.study_id))
-            .where(BallotRow.participant_id.in_(_allowed()))
+            .where(BallotRow.participant_id.in_(allowed_people()))
             .order_by(*self._by_ballot(), SlotRow.position)
         )
         async for batch in self._stream(of_chats, TEXTS):
@@ -228,7 +228,7 @@ class ExportReader:
             query = query.add_columns(func.coalesce(ItemRow.message, MessageRow.text).label("message"))
             query = query.outerjoin(ItemRow, ItemRow.id == BallotRow.item_id)
             query = query.outerjoin(MessageRow, MessageRow.id == BallotRow.message_id)
-        query = query.where(self._of_study(BallotRow.study_id), BallotRow.participant_id.in_(_allowed()))
+        query = query.where(self._of_study(BallotRow.study_id), BallotRow.participant_id.in_(allowed_people()))
         slots = ExportSlots(self._connection)
         ordered = query.order_by(*self._by_ballot())
         async for batch in self._stream(ordered, TEXTS) if messages else self._stream_raw(ordered, BALLOTS):
@@ -243,7 +243,7 @@ class ExportReader:
                 BallotRow.study_id, BallotRow.participant_id, BallotRow.number.label("ballot_number"), *_CHANGE_COLUMNS
             )
             .join(VoteChangeRow, VoteChangeRow.ballot_id == BallotRow.id)
-            .where(self._of_study(BallotRow.study_id), BallotRow.participant_id.in_(_allowed()))
+            .where(self._of_study(BallotRow.study_id), BallotRow.participant_id.in_(allowed_people()))
             .order_by(*self._by_ballot(), VoteChangeRow.number)
         )
         async for batch in self._stream(query, TEXTS):
@@ -278,12 +278,17 @@ class ExportReader:
     def _of_study(self, column: Any) -> Any:
         return literal(True) if self._study is None else column == self._study
 
-    def _bytewise(self, *columns: Any) -> list[Any]:
+    def bytewise(self, *columns: Any) -> list[Any]:
         """Return sort columns that give the same order on every database: by bytes, whatever its collation."""
         return [column.collate("C") if self._on_postgres else column for column in columns]
 
     def _by_ballot(self) -> list[Any]:
-        return [*self._bytewise(BallotRow.study_id, BallotRow.participant_id), BallotRow.number]
+        return [*self.bytewise(BallotRow.study_id, BallotRow.participant_id), BallotRow.number]
+
+    async def rows(self, query: Select[Any]) -> AsyncIterator[Batch]:
+        """Yield the rows of a query in batches, times as the driver returns them."""
+        async for batch in self._stream(query, BALLOTS):
+            yield batch
 
     async def _stream(self, query: Select[Any], size: int) -> AsyncIterator[Batch]:
         failure: StoreError
@@ -343,7 +348,7 @@ def _count_per_person(row: Any, people: Any, joined: Any = None) -> Any:
     return counted.scalar_subquery()
 
 
-def _allowed() -> Select[Any]:
+def allowed_people() -> Select[Any]:
     """Return a query of the people whose newest answer allows chat and research."""
     newest = select(func.max(ConsentRow.id)).group_by(ConsentRow.participant_id)
     return select(ConsentRow.participant_id).where(ConsentRow.id.in_(newest), ConsentRow.chat, ConsentRow.research)
@@ -354,7 +359,7 @@ def _columns(names: Sequence[str], rows: Sequence[Any]) -> Batch:
     return dict(zip(names, values, strict=True))
 
 
-def _time(column: Any) -> Any:
+def raw_time(column: Any) -> Any:
     """Return a column of times without conversion: the caller converts a million texts faster."""
     return type_coerce(column, String).label(column.key)
 
@@ -363,7 +368,7 @@ def _raw_columns(row: Any, *but: str) -> list[Any]:
     """Return a table's columns without conversion: JSON stays a text, times stay as the driver returns them."""
     columns = [column for column in row.__table__.columns if column.key not in but]
     return [
-        _time(column)
+        raw_time(column)
         if column.key.endswith("_at")
         else type_coerce(column, Text).label(column.key)
         if isinstance(column.type, JsonText | JsonList)

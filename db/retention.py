@@ -1,9 +1,9 @@
 """Delete what has become older than a site keeps it, person by person and a few messages at a time.
 
-What goes: messages with their replies, drafts and scores, the running summaries of their conversations (each of which
-covers the oldest messages), flags, and the same in the page's history. What stays: the person's id and answers to the
-notice, votes on a survey's items, and every conversation with a ballot of a study that has not ended, whole: what was
-said before a message belongs to what was voted on.
+What goes: messages with their replies, drafts, scores and what was said of them, the running summaries of their
+conversations (each of which covers the oldest messages), flags, and the same in the page's history. What stays: the
+person's id and answers to the notice, votes on a survey's items, and every conversation with a ballot of a study that
+has not ended, whole: what was said before a message belongs to what was voted on.
 """
 
 from collections import Counter
@@ -116,8 +116,11 @@ async def _delete_messages(session: AsyncSession, messages: list[str], conversat
     message, reply, draft, score, summary = (_OURS[name] for name in ("message", "reply", "draft", "score", "summary"))
     replies = select(reply.c.id).where(reply.c.message_id.in_(messages))
     drafts = select(draft.c.id).where(draft.c.reply_id.in_(replies))
+    thumb, felt_heard = _OURS["thumb"], _OURS["felt_heard"]
     removed = await delete_ballot_rows(session, BallotRow.message_id.in_(messages))
     for table, condition in (
+        (thumb, thumb.c.draft_id.in_(drafts)),
+        (felt_heard, felt_heard.c.message_id.in_(messages)),
         (score, score.c.draft_id.in_(drafts)),
         (draft, draft.c.reply_id.in_(replies)),
         (reply, reply.c.message_id.in_(messages)),

@@ -29,11 +29,12 @@ def reply_row(reply: ReplyRecord) -> ReplyRow:
         strategy=reply.strategy,
         policy=reply.policy,
         created_at=reply.created_at,
-        drafts=[_draft_row(draft) for draft in reply.drafts],
+        drafts=[draft_row(draft) for draft in reply.drafts],
     )
 
 
-def _draft_row(draft: DraftRecord) -> DraftRow:
+def draft_row(draft: DraftRecord) -> DraftRow:
+    """Return the row of a draft with its score, for a reply's `drafts`."""
     score = ScoreRow(**{name: getattr(draft.score, name) for name in _SCORE}) if draft.score else None
     steps = [asdict(step) for step in draft.steps]
     same = {name: getattr(draft, name) for name in _DRAFT}
@@ -71,6 +72,7 @@ def message_record(row: MessageRow) -> MessageRecord:
         safety=Safety(row.safety) if row.safety else None,
         danger=row.danger,
         language=row.language,
+        replaced_by=row.replaced_by,
     )
 
 

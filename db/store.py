@@ -8,14 +8,16 @@ if the caller is cancelled.
 import asyncio
 from collections.abc import Callable, Collection, Sequence
 from datetime import UTC, date, datetime
+from functools import partial
 from typing import Any
 
-from sqlalchemy import func, select, update
+from sqlalchemy import select, update
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession
 
 from heard.db import nudge_days, retention
-from heard.db.conversation_reads import read_messages, read_outcome, read_owner, read_replies
+from heard.db.conversation_reads import read_message_context, read_messages, read_outcome, read_owner, read_replies
+from heard.db.edited_messages import replace_message
 from heard.db.erase import delete_conversation_rows, delete_participant_rows, scrub
 from heard.db.errors import (
     StoreBusy,
@@ -29,6 +31,7 @@ from heard.db.errors import (
 )
 from heard.db.flags import research_flags, save_flag
 from heard.db.message_times import MessageTime, read_message_times
+from heard.db.other_drafts import add_drafts
 from heard.db.person_export import export_participant
 from heard.db.prompt_history import (
     HISTORY_TURNS,
@@ -40,6 +43,7 @@ from heard.db.prompt_history import (
 from heard.db.records import (
     ConsentRecord,
     ConversationRecord,
+    DraftRecord,
     FlagRecord,
     MessageRecord,
     Outcome,
@@ -134,13 +138,16 @@ class Store:
 
     # Turns
 
-    async def open_turn(self, conversation: ConversationRecord, message: MessageRecord) -> PromptHistory:
+    async def open_turn(
+        self, conversation: ConversationRecord, message: MessageRecord, replaces: str | None = None
+    ) -> PromptHistory:
         """Store a message before anything else happens with it, and its conversation if that is new.
 
         Returns the `prompt_history` before it, read in the same transaction, as the person waits for both. Raises
         StoreBusy after `lock_seconds` (at most twice that, if other writes of this process wait before it), StoreGone
         if the participant has been erased, StoreDenied if the conversation belongs to another participant,
-        StoreDuplicate if a message with this id exists.
+        StoreDuplicate if a message with this id exists. Where it `replaces` one that cannot be edited, StoreDenied, or
+        it is stored beside that if it is a hand-off.
         """
         if message.conversation_id != conversation.id:
             raise ValueError("the message belongs to another conversation than the one given")
@@ -150,20 +157,19 @@ class Store:
             # follows is a statement of its own, that sees what the other tab wrote.
             if await session.get(ParticipantRow, conversation.participant_id, with_for_update=True) is None:
                 raise StoreGone("Your data here has been erased. Open the first page to start anew.")
-            owner, known, last = await _message_context(session, conversation.id, message.id)
+            owner, known, last = await read_message_context(session, conversation.id, message.id)
             if owner is not None and owner != conversation.participant_id:
                 raise StoreDenied
             if known is not None:
                 raise StoreDuplicate
             if owner is None:
-                session.add(
-                    ConversationRow(
-                        id=conversation.id,
-                        participant_id=conversation.participant_id,
-                        persona=conversation.persona,
-                        created_at=conversation.created_at,
-                    )
-                )
+                made = ConversationRow(id=conversation.id, participant_id=conversation.participant_id)
+                made.persona, made.created_at = conversation.persona, conversation.created_at
+                session.add(made)
+            if replaces and message.outcome is not Outcome.REFUSED:
+                done = await replace_message(session, conversation.id, replaces, message.id)
+                if not done and message.outcome is Outcome.PENDING:
+                    raise StoreDenied("That message can no longer be changed.")
             session.add(
                 MessageRow(
                     id=message.id,
@@ -212,6 +218,11 @@ class Store:
 
         await self._write(work, attempts=CLOSE_ATTEMPTS)
 
+    async def add_drafts(self, reply_id: str, after: int, drafts: Sequence[DraftRecord]) -> ReplyRecord:
+        """Add drafts to a stored reply and return it; see `db/other_drafts.py`."""
+        work: Work[ReplyRecord] = partial(add_drafts, reply_id=reply_id, after=after, drafts=drafts)
+        return await self._write(work, attempts=CLOSE_ATTEMPTS)
+
     async def mark_interrupted(self) -> int:
         """At start-up: mark messages that are still PENDING as interrupted, and return their number.
 
@@ -234,13 +245,18 @@ class Store:
     # What a running chat reads
 
     async def history(self, conversation_id: str, limit: int = HISTORY_TURNS) -> list[PastTurn]:
-        """Return the last `limit` answered turns, oldest first: never crisis, refused, broken or stopped ones."""
+        """Return the last `limit` turns that a prompt may tell, oldest first; see `db/prompt_history.py`."""
         return await self._read(lambda session: newest_turns(session, conversation_id, limit))
 
-    async def prompt_history(self, conversation_id: str, *, summarised: bool = True) -> PromptHistory:
-        """Return the history that a prompt may quote; see `db/prompt_history.py`. Unless `summarised`, any summary is
-        ignored."""
-        return await self._read(lambda session: read_prompt_history(session, conversation_id, summarised=summarised))
+    async def prompt_history(
+        self, conversation_id: str, *, summarised: bool = True, before: str | None = None
+    ) -> PromptHistory:
+        """Return the history that a prompt may quote, with `before` that before this message; see
+        `db/prompt_history.py`. Unless `summarised`, any summary is ignored."""
+        work: Work[PromptHistory] = partial(
+            read_prompt_history, conversation_id=conversation_id, summarised=summarised, before=before
+        )
+        return await self._read(work)
 
     async def unsummarised_history(self, conversation_id: str) -> UnsummarisedHistory:
         """Return the input of a conversation's next summary."""
@@ -380,14 +396,3 @@ async def _ensure_participant(session: AsyncSession, participant_id: str) -> Non
     insert = sqlite.insert if session.get_bind().dialect.name == "sqlite" else postgresql.insert
     row = insert(ParticipantRow).values(id=participant_id, created_at=datetime.now(UTC))
     await session.execute(row.on_conflict_do_nothing())
-
-
-async def _message_context(
-    session: AsyncSession, conversation_id: str, message_id: str
-) -> tuple[str | None, str | None, int | None]:
-    """Return the conversation's owner, the message's id if it exists, and the last position; each may be None."""
-    owner = select(ConversationRow.participant_id).where(ConversationRow.id == conversation_id).scalar_subquery()
-    known = select(MessageRow.id).where(MessageRow.id == message_id).scalar_subquery()
-    last = select(func.max(MessageRow.position)).where(MessageRow.conversation_id == conversation_id).scalar_subquery()
-    row = (await session.execute(select(owner, known, last))).one()
-    return row[0], row[1], row[2]

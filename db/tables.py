@@ -1,5 +1,6 @@
 """Our own tables: who (participant, consent), what was said (conversation, message), what came back (reply, draft,
-score), what a long conversation was about (summary), and what somebody marked on the scorer's page (flag).
+score), what a long conversation was about (summary), what people said of it (thumb, felt_heard), and what somebody
+marked on the scorer's page (flag).
 
 Every foreign key cascades from participant down. The page's history has tables of its own (`chainlit_tables.py`);
 a conversation and its thread there share one UUID.
@@ -13,7 +14,7 @@ from sqlalchemy import CheckConstraint, ForeignKey, Index, MetaData, UniqueConst
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column, relationship
 
 from heard.db.column_types import CleanText, JsonList, JsonText, UtcDateTime
-from heard.db.records import DraftStatus, Outcome, Safety
+from heard.db.records import AskedBy, DraftStatus, Outcome, Safety
 
 NAMES = {
     "ix": "ix_%(table_name)s_%(column_0_N_name)s",
@@ -92,6 +93,8 @@ class MessageRow(Base):
     created_at: Mapped[datetime]
     danger: Mapped[str | None]
     language: Mapped[str | None]
+    replaced_by: Mapped[str | None]
+    """The message in its place, where the person has edited it."""
     safety: Mapped[str | None] = mapped_column(CheckConstraint(one_of("safety", Safety), name="safety"))
 
 
@@ -115,7 +118,7 @@ class DraftRow(Base):
     __tablename__ = "draft"
     __table_args__ = (
         UniqueConstraint("reply_id", "number"),
-        CheckConstraint("number BETWEEN 1 AND 9", name="number"),
+        CheckConstraint("number BETWEEN 1 AND 99", name="number"),
         CheckConstraint(one_of("status", DraftStatus), name="status"),
         CheckConstraint("length(prompt_sha256) = 64", name="prompt_sha256"),
         CheckConstraint("first_token_seconds >= 0", name="first_token_seconds"),
@@ -145,6 +148,7 @@ class DraftRow(Base):
     caught: Mapped[str | None]
     caught_by: Mapped[str | None]
     ended_by: Mapped[str | None]
+    asked_by: Mapped[str | None] = mapped_column(CheckConstraint(one_of("asked_by", AskedBy), name="asked_by"))
     created_at: Mapped[datetime]
     score: Mapped["ScoreRow | None"] = relationship(lazy="raise", passive_deletes=True, uselist=False)
 
@@ -215,6 +219,33 @@ class SummaryRow(Base):
     prompt_tokens: Mapped[int | None]
     completion_tokens: Mapped[int | None]
     created_at: Mapped[datetime]
+
+
+class ThumbRow(Base):
+    """A thumb, up or down, that a person has given to one draft of a reply; another one replaces it."""
+
+    __tablename__ = "thumb"
+    draft_id: Mapped[str] = mapped_column(ForeignKey("draft.id", ondelete="CASCADE"), primary_key=True)
+    participant_id: Mapped[str] = mapped_column(ForeignKey("participant.id", ondelete="CASCADE"), index=True)
+    up: Mapped[bool]
+    given_at: Mapped[datetime]
+
+
+class FeltHeardRow(Base):
+    """That a person was asked, once in a conversation, whether they felt heard, and from 1 (not at all) to 5 (fully)
+    what they said. No answer with a time is a question that they skipped."""
+
+    __tablename__ = "felt_heard"
+    __table_args__ = (
+        CheckConstraint("answer BETWEEN 1 AND 5", name="answer"),
+        CheckConstraint("answer IS NULL OR answered_at IS NOT NULL", name="answered_at"),
+    )
+    conversation_id: Mapped[str] = mapped_column(ForeignKey("conversation.id", ondelete="CASCADE"), primary_key=True)
+    participant_id: Mapped[str] = mapped_column(ForeignKey("participant.id", ondelete="CASCADE"), index=True)
+    message_id: Mapped[str] = mapped_column(ForeignKey("message.id", ondelete="CASCADE"), index=True)
+    answer: Mapped[int | None]
+    asked_at: Mapped[datetime]
+    answered_at: Mapped[datetime | None]
 
 
 class FlagRow(ScoreColumns, Base):

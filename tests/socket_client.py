@@ -5,7 +5,8 @@
         turn.text, turn.card, turn.first_token_seconds
 
 `SocketPage` keeps what a browser would show: `steps` (entries by id), `cards` and `handoffs` (props by the entry they
-stand under), `loading` (the Stop button is shown and the input is locked) and `toasts`.
+stand under), `actions` (the buttons under entries, by id), `loading` (the Stop button is shown and the input is locked)
+and `toasts`.
 """
 
 import asyncio
@@ -25,6 +26,7 @@ import socketio
 EVENTS = (
     "task_start", "task_end", "new_message", "update_message", "delete_message", "stream_start", "stream_token",
     "element", "chat_settings", "resume_thread", "resume_thread_error", "first_interaction", "window_message", "toast",
+    "action", "remove_action",
 )  # fmt: skip
 ASSISTANT = "assistant_message"
 HAND_OFF = "HandOff"
@@ -164,6 +166,7 @@ class SocketPage:
         self.cards: dict[str, dict[str, Any]] = {}
         self.handoffs: dict[str, dict[str, Any]] = {}
         self.settings: dict[str, Any] = {}
+        self.actions: dict[str, dict[str, Any]] = {}
         self.toasts: list[str] = []
         self.loading = False
         self._changed = asyncio.Event()
@@ -214,6 +217,10 @@ class SocketPage:
                 self.settings = data["metadata"].get("chat_settings", self.settings)
             case "first_interaction":
                 self.thread = data["thread_id"]
+            case "action":
+                self.actions[data["id"]] = data
+            case "remove_action":
+                self.actions.pop(data["id"], None)
             case "toast":
                 self.toasts.append(data["message"])
             case _:
@@ -324,6 +331,15 @@ class SocketPage:
     async def choose_raw(self, values: Any) -> None:
         """Send anything in place of the panel's values."""
         await self.emit("chat_settings_change", values)
+
+    def buttons(self, under: str) -> dict[str, dict[str, Any]]:
+        """The buttons under an entry, by their labels."""
+        return {action["label"]: action for action in self.actions.values() if action["forId"] == under}
+
+    async def press(self, action: dict[str, Any]) -> httpx.Response:
+        """Press a button under an entry."""
+        body = {"sessionId": self.session, "action": action}
+        return await self.visitor.http.post("/chat/project/action", json=body)
 
     async def stop(self) -> None:
         """Press Stop."""

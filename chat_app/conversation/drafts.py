@@ -13,7 +13,7 @@ from heard.chat_app.conversation.events import TurnRequest
 from heard.chat_app.conversation.thinking_step import ThinkingNotes
 from heard.chat_app.models.records import Delta, ModelSpec, Rethought, StreamItem, Usage
 from heard.chat_app.safety.reply_guard import Caught
-from heard.db.records import DraftRecord, DraftStatus, ReplyRecord, ScoreRecord, StepRecord
+from heard.db.records import AskedBy, DraftRecord, DraftStatus, ReplyRecord, ScoreRecord, StepRecord
 from heard.prompts.records import Prompt, PromptMessage, Watched
 from heard.scorer.records import READINGS, EmpathyScore
 
@@ -48,6 +48,8 @@ class Drafts:
     """Name of the hidden step whose text is arriving, if any."""
     guard: bool = True
     """Whether the guard reads these drafts."""
+    asked_by: AskedBy | None = None
+    """Who asked for the first of these, where the reply has drafts already."""
     _open: DraftRecord | None = None
     _pieces: list[str] = field(default_factory=list)
     _began: float = 0.0
@@ -86,6 +88,7 @@ class Drafts:
             score=None,
             created_at=datetime.now(UTC),
             fallback_for=self.fallback_for,
+            asked_by=AskedBy.POLICY if self.complete else None if self.ended else self.asked_by,
         )
 
     def begin_fixed(self, text: str, number: int, guidance: str | None) -> None:

@@ -33,6 +33,8 @@ class TurnRequest:
     """Empathy (1..3) below which a reply is rewritten, if the policy in force is of that kind."""
     country: str | None
     """ISO 3166 code that the person chose for crisis numbers, or None."""
+    replaces: str | None = None
+    """The message that the person has edited into this one, if it is no new one."""
 
     @property
     def whose(self) -> tuple[str, str]:

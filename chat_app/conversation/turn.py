@@ -306,6 +306,7 @@ async def _store_message(
                 danger=danger,
                 language=language,
             ),
+            request.replaces,
         )
     except StoreError as error:
         log.error("a message could not be stored: %s", type(error).__name__)

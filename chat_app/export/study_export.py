@@ -19,6 +19,7 @@ import pyarrow.compute as pc
 from heard.chat_app.export.cells import filter_rows
 from heard.chat_app.export.codebook import codebook_csv, codebook_markdown
 from heard.chat_app.export.columns import OF_BALLOT, tables
+from heard.chat_app.export.feedback_columns import FELT_HEARD, THUMBS
 from heard.chat_app.export.folder import FORMAT, MANIFEST, ExportError, atomic_folder
 from heard.chat_app.export.people import ParticipantKeys
 from heard.chat_app.export.rows import (
@@ -35,6 +36,7 @@ from heard.chat_app.export.rows import (
 )
 from heard.chat_app.export.table_files import BOM, FileRecord, HashedFile, TableFiles
 from heard.db.research_export import ALLOWED, TEXTS, Engine, ExportReader, Total, export_reader
+from heard.db.research_export_feedback import felt_heard, thumbs
 from heard.db.study_records import LETTERS
 from heard.hints import nearest_name
 
@@ -79,6 +81,8 @@ class _Export:
     def __init__(self, reader: ExportReader, options: ExportOptions, folder: Path, progress: ProgressCallback) -> None:
         self.reader, self.options, self.folder, self.progress = reader, options, folder, progress
         self.tables = tables(external_ids=options.external_ids, full=options.full)
+        if options.study is None:  # what was said of the chat belongs to no study
+            self.tables |= {table.name: table for table in (THUMBS, FELT_HEARD)}
         self.rows: dict[str, int] = {}
         self.files: list[FileRecord] = []
         self.studies: dict[str, str] = {}
@@ -97,6 +101,11 @@ class _Export:
                     files.write(plain_chunk(self.tables["vote_changes"], self.people.with_keys(batch)))
             await self._answers(pool)
             await self._ballots(pool, sum(total.ballots for total in totals if total.consent == ALLOWED))
+            if self.options.study is None:
+                for table, batches in ((THUMBS, thumbs), (FELT_HEARD, felt_heard)):
+                    with self._open_tables(pool, table.name) as (files,):
+                        async for batch in batches(self.reader):
+                            files.write(plain_chunk(table, batch))
         mark = BOM.decode() if self.options.excel else ""
         self._write_text("codebook.csv", mark + codebook_csv(self.tables.values()))
         self._write_text("codebook.md", codebook_markdown(self.tables.values()))

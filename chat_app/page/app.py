@@ -5,16 +5,15 @@ Loaded by the server by its path (`mount_chainlit`), so it gets its services fro
 
 import asyncio
 import json
-import logging
-import secrets
 import uuid
-from collections.abc import Awaitable, Callable, Coroutine, Mapping
-from datetime import UTC, datetime
-from functools import partial, wraps
-from typing import Any, ParamSpec, cast
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any, cast
 from weakref import WeakKeyDictionary
 
 import chainlit as cl
+from chainlit.config import config
+from chainlit.context import init_ws_context
 from chainlit.data import get_data_layer
 from chainlit.server import sio
 from chainlit.session import WebsocketSession
@@ -25,28 +24,38 @@ from heard.chat_app.common.ids import is_uuid
 from heard.chat_app.common.places import DISCLOSURE, in_force
 from heard.chat_app.conversation.drafts import FIXED_TEXT
 from heard.chat_app.conversation.events import TurnRequest
-from heard.chat_app.conversation.running_turns import Events, RunningTurn
+from heard.chat_app.conversation.running_turns import Events
 from heard.chat_app.conversation.turn import run_turn
-from heard.chat_app.page import chat_settings, faces, menu, reopen, retry, safety_page, wording
-from heard.chat_app.page.chainlit_output import ChainlitOutput
+from heard.chat_app.page import (
+    again,
+    chat_settings,
+    editing,
+    faces,
+    feedback,
+    menu,
+    reopen,
+    retry,
+    safety_page,
+    wording,
+)
 from heard.chat_app.page.chainlit_patches import mute_profiles_warning, replace_callbacks, replace_socket_handlers
 from heard.chat_app.page.chat_settings import ChoiceError, Choices
 from heard.chat_app.page.data_layer import HeardDataLayer
+from heard.chat_app.page.following import follow, follow_reopened, show_reopened
+from heard.chat_app.page.guarding import guarded, send_notice
 from heard.chat_app.page.reopen_ballots import ballot_entries
-from heard.chat_app.page.reply_renderer import ReplyRenderer
 from heard.chat_app.page.runtime import current
 from heard.chat_app.page.session_choices import (
     choices_of,
     current_offer,
     current_session,
     emitter,
-    look_for_study,
     participant_of,
     set_choices,
     show_panel,
     visible_choices,
 )
-from heard.chat_app.page.talk_notes import TalkNotes, with_notes
+from heard.chat_app.page.talk_notes import with_notes
 from heard.chat_app.safety.crisis_numbers import countries
 from heard.chat_app.studies.ballot_turn import run_ballot_turn
 from heard.chat_app.studies.ballot_view import entry_id
@@ -54,34 +63,10 @@ from heard.chat_app.studies.live_study import neutral_persona
 from heard.db.store import StoreError
 from heard.db.study_records import WIDTHS
 
-REOPEN_SECONDS = 0.05
-"""Pause before a reopened page is drawn on: Chainlit sends the conversation right after `on_chat_resume` returns."""
-
-
 mute_profiles_warning()
 
-P = ParamSpec("P")
-log = logging.getLogger("heard.chat_app.page.app")
 _saved: "WeakKeyDictionary[WebsocketSession, Choices]" = WeakKeyDictionary()
-_following: set[tuple[str, str]] = set()
-"""(session, reply) pairs that are being drawn, so that no page gets the same token twice."""
 _widths: "WeakKeyDictionary[WebsocketSession, str]" = WeakKeyDictionary()
-
-
-def guarded(callback: Callable[P, Awaitable[None]]) -> Callable[P, Coroutine[Any, Any, None]]:
-    """Wrap a callback so that no exception reaches Chainlit, which would send its text to the browser, SQL included."""
-
-    @wraps(callback)
-    async def safe(*args: P.args, **kwargs: P.kwargs) -> None:
-        try:
-            await look_for_study(current_session())
-            await callback(*args, **kwargs)
-        except Exception as error:  # noqa: BLE001 - the boundary named above
-            reference = secrets.token_hex(4)
-            log.error("page failed, reference %s: %s", reference, type(error).__name__)
-            await send_notice(wording.crash_text(reference))
-
-    return safe
 
 
 # --- who, and with what ---------------------------------------------------------------------------------------------
@@ -176,6 +161,7 @@ async def on_chat_resume(thread: ThreadDict) -> None:
     try:
         replies = await page.services.store.replies(thread["id"])
         messages = await page.services.store.messages(thread["id"])
+        replies, messages = editing.without_replaced(thread, replies, messages)
         messages = await asyncio.to_thread(reopen.with_dangers, messages, page.services.settings.message_limit)
         ballots = await ballot_entries(page.services, participant_of(session), thread["id"], messages, replies)
     except StoreError as fault:
@@ -228,16 +214,10 @@ async def on_chat_resume(thread: ThreadDict) -> None:
         if turn.view.started:
             steps.append(reopen.running_step(turn, thread["id"], faces.of_personas(page)))
         in_background(follow_reopened(turn, session))
+    in_background(show_reopened(session, messages, replies, ballots))
     thread["steps"] = cast(Any, steps)
     await show_panel(session)
     await safety_page.show_bar(session)
-
-
-async def follow_reopened(turn: RunningTurn, session: WebsocketSession) -> None:
-    """Show the rest of a running turn on a page that was opened meanwhile."""
-    await asyncio.sleep(REOPEN_SECONDS)
-    await follow(turn, session, saves_history=False, reopened=True)
-    await emitter().task_end()
 
 
 # --- one message ----------------------------------------------------------------------------------------------------
@@ -246,7 +226,14 @@ async def follow_reopened(turn: RunningTurn, session: WebsocketSession) -> None:
 @guarded
 async def on_message(message: cl.Message) -> None:
     """Answer one message, and return when the page shows the end of the reply."""
+    await answer(message)
+
+
+async def answer(message: cl.Message, *, replaces: str | None = None) -> None:
+    """Answer a message, one that an edit `replaces` another with too."""
     session, page = current_session(), current()
+    await feedback.fold_question(session)
+    await again.fold(session)
     persona = menu.persona_of(session)  # looks for edited files, for all of this turn
     running = page.turns.running(session.thread_id)
     belongs_to_other = running is not None and running.request.participant_id != participant_of(session)
@@ -273,6 +260,7 @@ async def on_message(message: cl.Message) -> None:
         auto_improve=chosen.auto_improve,
         threshold=chosen.threshold,
         country=chosen.country,
+        replaces=replaces,
     )
     run: Callable[..., Events] = run_turn
     if page.live_study is not None:
@@ -312,6 +300,33 @@ async def on_window_message(data: Any) -> None:
             await safety_page.say_for_person(text, on_message)
 
 
+@cl.action_callback(feedback.THUMB)
+@guarded
+async def on_thumb(action: cl.Action) -> None:
+    """Take a thumb on a reply."""
+    await feedback.take_thumb(action.payload)
+    await again.redraw(current_session())  # behind the thumbs, where it was
+
+
+@cl.action_callback(feedback.HEARD)
+@guarded
+async def on_felt_heard(action: cl.Action) -> None:
+    """Take the answer to whether the person felt heard."""
+    await feedback.take_answer(action.payload)
+
+
+@cl.action_callback(again.AGAIN)
+async def on_again(action: cl.Action) -> None:
+    """Have the last reply written again; the press itself is answered at once."""
+    in_background(write_again(action.payload))
+
+
+@guarded
+async def write_again(payload: Any) -> None:
+    """Show the reply while it is written again. Nothing that stands once under a message is shown anew."""
+    await again.take_again(payload, partial(follow, saves_history=True, reopened=True))
+
+
 async def on_stop(sid: str) -> None:
     """Stop the turn of the conversation, from any page that shows it."""
     session = WebsocketSession.get(sid)
@@ -319,9 +334,30 @@ async def on_stop(sid: str) -> None:
         await current().turns.stop(session.thread_id, participant_of(session))
 
 
-async def on_edit(sid: str, _: Any) -> None:
-    """Refuse to edit a sent message."""
-    await cast(Any, sio).emit("toast", {"message": wording.NO_EDIT, "type": "error"}, to=sid)
+async def on_edit(sid: str, payload: Any) -> None:
+    """Send the edited text of the last message as a new one in its place. The page has removed what came after it."""
+    session = WebsocketSession.get(sid)
+    if session is not None:
+        init_ws_context(session)
+        await edit(payload)
+
+
+@guarded
+async def edit(payload: Any) -> None:
+    """Answer the edited message, or say why it is none; where nothing was replaced, draw the page as it was."""
+    session, layer = current_session(), cast(Any, get_data_layer)()
+    old = await editing.editable(session, payload)
+    if old is not None:
+        await editing.take_from_page(session, old)
+        await safety_page.say_for_person(old.text, partial(answer, replaces=old.id))
+        if await editing.was_replaced(session.thread_id, old.id):
+            return
+    else:
+        await emitter().send_toast(wording.NO_EDIT, "error")
+    if is_uuid(session.thread_id) and await layer.get_thread_author(session.thread_id) == participant_of(session):
+        thread = await layer.get_thread(session.thread_id)
+        await on_chat_resume(thread)
+        await emitter().emit("resume_thread", thread)
 
 
 async def on_too_large(sid: str) -> None:
@@ -338,42 +374,5 @@ replace_callbacks(
     on_settings_update=on_settings,
     on_window_message=on_window_message,
 )
+config.features.edit_message = current().live_study is None  # a ballot and its message stay what they were
 replace_socket_handlers(on_stop, on_edit, on_too_large)
-
-
-async def follow(turn: RunningTurn, session: WebsocketSession, *, saves_history: bool, reopened: bool = False) -> None:
-    """Draw a turn on a page until it is over. One page of each turn `saves_history`."""
-    key = (session.id, turn.request.reply_id)
-    if key in _following:
-        await turn.wait()
-        return
-    _following.add(key)
-    try:
-        cards = choices_of(session).live_scores and turn.request.live_scores
-        reply = cl.Message(
-            content="",
-            id=turn.request.reply_id,
-            author=turn.request.persona.name,
-            created_at=reopen.timestamp(datetime.now(UTC)),
-        )
-        page = ChainlitOutput(session, emitter, reply, message_id=turn.request.message_id, saves_history=saves_history)
-        renderer = ReplyRenderer(page, cards=cards, reopened=reopened)
-        notes = TalkNotes(turn, current(), emitter, nudges=saves_history and not reopened)
-        known = faces.of_personas(current())
-        async for view in turn.views():
-            reply.metadata = {"avatarName": faces.face_of_turn(turn, known)}
-            await notes.before(view)
-            await renderer.draw(view)
-        if safety_page.changes_bar(turn.view):
-            await safety_page.show_bar(session)
-        await notes.after()
-        if not reopened:
-            await retry.offer(session, turn)
-    finally:
-        _following.discard(key)
-
-
-async def send_notice(sentence: str) -> None:
-    """Send a sentence of the program itself."""
-    said: Any = cl.Message(content=sentence, author=wording.SYSTEM_AUTHOR, metadata={"avatarName": wording.AVATAR})
-    await said.send()

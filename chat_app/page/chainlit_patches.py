@@ -94,7 +94,7 @@ def replace_socket_handlers(
     """Replace Chainlit's handlers of the Stop button and of edited messages, and add the one of TOO_LARGE_EVENT.
 
     Without it: Chainlit's Stop adds a message of its own and cancels the page's task instead of the turn, so that what
-    had arrived is lost; its editing takes later messages out of the history while our tables keep them.
+    had arrived is lost; its editing puts the new text under the old id, over what was said.
     """
     from chainlit.server import sio
 

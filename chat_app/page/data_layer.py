@@ -278,12 +278,12 @@ class HeardDataLayer(SQLAlchemyDataLayer):
             parse_step(cast(dict[str, Any], step))
         return step
 
-    # Feedback: the page's own thumbs are not taken. They can be put on anything by anybody who knows an id, a crisis
-    # hand-off included, and Chainlit writes a row for every click. Ratings of replies belong in tables of ours.
+    # Feedback: Chainlit's own thumbs are not taken. They can be put on anything by anybody who knows an id, a crisis
+    # hand-off included, and Chainlit writes a row for every click. `page/feedback.py` has those under a reply.
 
     async def upsert_feedback(self, feedback: Feedback) -> str:
         """Raise StoreDenied, whose sentence the page shows."""
-        raise StoreDenied("Replies are not rated with thumbs here. Nothing was saved.")
+        raise StoreDenied("Replies are not rated in this way here. Nothing was saved.")
 
     async def delete_feedback(self, feedback_id: str) -> bool:
         """Return False: there is no feedback."""

@@ -6,7 +6,7 @@ from typing import Any, Literal
 from heard.chat_app.common.markdown import safe_final_markdown
 from heard.chat_app.page.score_card import Score, card_props, score_props
 from heard.chat_app.page.wording import AIMS
-from heard.db.records import DraftRecord, DraftStatus
+from heard.db.records import AskedBy, DraftRecord, DraftStatus
 from heard.scorer.records import EmpathyScore
 
 WITHHELD = (DraftStatus.CAUGHT, DraftStatus.EMPTY)
@@ -38,14 +38,23 @@ def final_props(drafts: Sequence[DraftRecord]) -> dict[str, Any] | None:
     draft_props = [
         _draft_props(draft.number, draft.text, draft.score, kept=draft.kept, status=draft.status) for draft in shown
     ]
+    at_once = _written_with(kept, shown)
     improved: str | Literal[False] = False
     note = None
-    if kept is not shown[0]:
-        numbers = [draft.score.empathy for draft in shown if draft.score and draft.score.empathy is not None]
+    if kept is not at_once[0]:
+        numbers = [draft.score.empathy for draft in at_once if draft.score and draft.score.empathy is not None]
         improved = REWRITTEN if numbers and kept.score.empathy == max(numbers) else REWRITTEN_LOWER
-    elif len(shown) > 1:
+    elif len(at_once) > 1:
         note = "It was written again, but the first draft scored best and was kept."
     return card_props(kept.score, kept.text, draft_props, note=note, improved=improved)
+
+
+def _written_with(kept: DraftRecord, drafts: Sequence[DraftRecord]) -> list[DraftRecord]:
+    """Return the drafts among which a policy chose the kept one: none that the person asked for before or after."""
+    asked = [draft.number for draft in drafts if draft.asked_by == AskedBy.PERSON]
+    first = max((number for number in asked if number <= kept.number), default=0)
+    end = min((number for number in asked if number > kept.number), default=kept.number + len(drafts))
+    return [draft for draft in drafts if first <= draft.number < end]
 
 
 def _draft_props(

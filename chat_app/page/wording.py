@@ -46,7 +46,9 @@ INTERRUPTED = "This message was not answered. Please send it again."
 NO_PERSONA = "There is no such persona here. Choose one from the menu at the top, or reload the page."
 NO_STRATEGY = "There is no such strategy here any more. Choose one in the settings, or reload the page."
 NOT_YOURS = "This conversation cannot be continued from here. Start a new chat."
-NO_EDIT = "A sent message cannot be changed. Send a new one instead."
+FELT_HEARD = "Did you feel heard in this talk? Your answer changes nothing in it, and you need not give one."
+FELT_HEARD_THANKS = "Thank you. You answered {answer} of 5."
+NO_EDIT = "Only your last message can be changed, and this one cannot be changed. Send a new one instead."
 TOO_LARGE = (
     "What you sent is far too large, so it was neither read nor stored. A message may have {limit:,} characters. If "
     'you are in danger, "Crisis help" at the top of this page has numbers to call.'

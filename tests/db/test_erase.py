@@ -12,6 +12,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 
 from heard.db.engine import create_engine
 from heard.db.errors import StoreGone
+from heard.db.feedback_store import FeedbackStore
 from heard.db.records import ConsentRecord, MessageRecord, Outcome
 from heard.db.store import Store
 from heard.db.study_records import StudyKind
@@ -23,6 +24,7 @@ from tests.db.test_store import count
 MARK = "zaphod-beeblebrox"
 TABLES = (
     "participant", "consent", "conversation", "message", "reply", "draft", "score", "summary", "flag",
+    "thumb", "felt_heard",
     "users", "threads", "steps", "elements", "feedbacks",
     "enrolment", "ballot", "slot", "vote", "vote_change",
 )  # fmt: skip
@@ -39,6 +41,11 @@ async def fill(store: Store, make: Make, engine: AsyncEngine, person: str, mark:
         drafts = (make.draft(mark * 3, kept=False), make.draft(mark, number=2, guidance=mark, parameters={mark: mark}))
         await store.close_turn(message.id, Outcome.ANSWERED, make.reply(message, *drafts, strategy=mark))
     await store.save_summary(make.summary(message, mark * 2))
+    replies = await store.replies(conversation.id)
+    await FeedbackStore(engine).save_thumb(person, conversation.id, replies[message.id].id, True)
+    asked = "INSERT INTO felt_heard (conversation_id, participant_id, message_id, asked_at)"
+    values = {"a": conversation.id, "b": person, "c": message.id}
+    await run_sql(engine, f"{asked} VALUES (:a, :b, :c, CURRENT_TIMESTAMP)", values)
     await store.save_flag(make.flag(person, seeker=mark, reply=mark * 3, note=mark))
     user, thread, step = make.id(), conversation.id, make.id()
     for query, values in (
@@ -97,6 +104,7 @@ async def test_everything_goes_and_nothing_else(
     assert removed == {
         "score": 6, "draft": 6, "reply": 3, "message": 3, "summary": 1, "conversation": 1, "feedbacks": 1,
         "elements": 1, "steps": 1, "threads": 1, "flag": 1, "consent": 1, "participant": 1, "users": 1,
+        "thumb": 1, "felt_heard": 1,
         "enrolment": 1, "ballot": 3, "slot": 8, "vote": 3, "vote_change": 2, "answer": 2,
     }  # fmt: skip
     assert (count(path, "study"), count(path, "item"), count(path, "answer")) == (2, 2, 8)

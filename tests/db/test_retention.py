@@ -11,6 +11,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 
 from heard.db import retention
 from heard.db.errors import StoreGone, StudyRefused
+from heard.db.feedback_store import FeedbackStore
 from heard.db.records import ConversationRecord, MessageRecord, Outcome
 from heard.db.retention import BATCH, NAMELESS
 from heard.db.store import Store
@@ -92,6 +93,8 @@ async def test_what_is_older_goes_and_what_is_younger_stays(
     await said(store, make, old, OLD, "old words")
     covered = await said(store, make, both, OLD, "older words")
     kept = await said(store, make, both, YOUNG, "young words")
+    for reply in (await store.replies(both.id)).values():
+        await FeedbackStore(engine).save_thumb(person, both.id, reply.id, True)
     await store.save_summary(make.summary(kept, "a sum of older words", created_at=YOUNG))
     await store.save_flag(make.flag(person, created_at=OLD))
     await store.save_flag(make.flag(person, seeker="another", created_at=YOUNG))
@@ -103,7 +106,7 @@ async def test_what_is_older_goes_and_what_is_younger_stays(
     }  # fmt: skip
     assert await number(engine, "message") == 3, "counting deletes nothing"
     assert await gone(store) == {
-        "message": 2, "reply": 2, "draft": 2, "score": 2, "summary": 1, "conversation": 1, "flag": 1,
+        "message": 2, "reply": 2, "draft": 2, "score": 2, "summary": 1, "conversation": 1, "flag": 1, "thumb": 1,
         "steps": 2, "threads": 1,
     }  # fmt: skip
 

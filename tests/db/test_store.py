@@ -164,7 +164,7 @@ async def test_halves_of_a_pair_become_their_character(store: Store, make: Make,
     assert (await store.messages(conversation.id))[0].text == "\U0001f600"
 
 
-async def test_history_holds_answered_turns_only(store: Store, make: Make, person: str) -> None:
+async def test_history_holds_what_was_answered_or_broken_off(store: Store, make: Make, person: str) -> None:
     conversation = make.conversation(person)
     await make.turn(store, conversation, "one", "1")
     for outcome, status in (
@@ -176,16 +176,23 @@ async def test_history_holds_answered_turns_only(store: Store, make: Make, perso
         (Outcome.ANSWERED, DraftStatus.STOPPED),
         (Outcome.BROKEN, None),
     ):
-        message = make.message(conversation, f"never {outcome}")
+        message = make.message(conversation, f"said {outcome}")
         await store.open_turn(conversation, message)
-        reply = make.reply(message, make.draft("never", status=status, score=None)) if status else None
+        reply = make.reply(message, make.draft("arrived", status=status, score=None)) if status else None
         await store.close_turn(message.id, outcome, reply)
     await store.open_turn(conversation, make.message(conversation, "never: still pending"))
     await store.open_turn(conversation, make.message(conversation, "never: from the start", outcome=Outcome.CRISIS))
     await make.turn(store, conversation, "two", "2")
     other = make.conversation(person)
     await make.turn(store, other, "elsewhere", "x")
-    assert await store.history(conversation.id) == [PastTurn("one", "1"), PastTurn("two", "2")]
+    assert await store.history(conversation.id) == [
+        PastTurn("one", "1"),
+        PastTurn("said broken", "arrived"),
+        PastTurn("said stopped", "arrived"),
+        PastTurn("said stopped", "arrived"),
+        PastTurn("said broken", ""),
+        PastTurn("two", "2"),
+    ]
 
 
 async def test_history_is_the_last_turns_oldest_first(store: Store, make: Make, person: str) -> None:

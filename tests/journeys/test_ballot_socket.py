@@ -73,6 +73,13 @@ async def test_three_answers_come_at_once_and_no_name_with_them(blind: Blind, pa
     told = await vote(page, ballot)
     assert (told["code"], [row["source"] for row in told["reveal"]]) == (200, [source for source, *_ in slots])
     assert found(json.dumps(told)) != []  # so the search above would have found them
+    newest = await page.send("It is raining here today.")
+    assert page.actions == {}  # a thumb beside a ballot would be a second vote
+    assert json.loads(settings)["features"]["edit_message"] is False
+    await page.emit("edit_message", {"message": {"id": newest.message_id, "output": "changed"}})
+    await page.until(lambda: bool(page.toasts))
+    count = "SELECT count(*), count(replaced_by) FROM message WHERE conversation_id = ?"
+    assert blind.served.rows(count, page.thread) == [(2, 0)]
 
 
 async def test_each_arm_gets_its_own_prompt_and_model(blind: Blind, page: SocketPage) -> None:

@@ -161,11 +161,11 @@ async def test_after_resume_and_reconnect_it_is_handed_off_too(talking: Served, 
     assert talking.model.requests == []
 
 
-async def test_an_edit_is_not_taken_and_starts_nothing(talking: Served, page: SocketPage) -> None:
+async def test_an_edit_is_read_like_a_message_and_starts_nothing(talking: Served, page: SocketPage) -> None:
     turn = await page.send("Hello.")
     talking.model.requests.clear()
     await page.emit("edit_message", {"message": {"id": turn.message_id, "output": CRISIS}})
-    await page.until(lambda: bool(page.toasts))
+    await page.until(lambda: bool(page.handoffs))
     assert talking.model.requests == []
     assert talking.rows("SELECT text FROM message WHERE id = ?", turn.message_id) == [("Hello.",)]
 

@@ -74,8 +74,9 @@ async def test_a_malformed_message_does_not_end_the_page(page: SocketPage, messa
     assert (await page.send("Still there?")).text == WARM
 
 
-async def test_a_sent_message_cannot_be_edited(talking: Served, page: SocketPage) -> None:
+async def test_an_edit_does_not_change_what_was_said(talking: Served, page: SocketPage) -> None:
     turn = await page.send("As it was.")
+    await page.send("And now?")
     await page.emit("edit_message", {"message": {"id": turn.message_id, "output": "changed"}})
     await page.until(lambda: bool(page.toasts))
     assert "cannot be changed" in page.toasts[0]

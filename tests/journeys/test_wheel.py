@@ -97,13 +97,13 @@ async def test_the_page_s_files_translations_and_pages_are_ours(chat: tuple[Serv
 
 
 async def test_the_settings_in_force_are_ours(chat: tuple[Served, dict[str, str]]) -> None:
-    """Chainlit's own defaults would let people send files and change what they have said."""
+    """Chainlit's own defaults would let people send files."""
     served, _ = chat
     async with Visitor.agree(served.url) as visitor:
         settings = (await visitor.http.get("/chat/project/settings")).json()
         page = (await visitor.http.get("/chat/", headers={"accept": "text/html"})).text
     assert settings["features"]["spontaneous_file_upload"]["enabled"] is False
-    assert settings["features"]["edit_message"] is False
+    assert settings["features"]["edit_message"] is True  # by our own handler
     assert settings["markdown"] == (ROOT / "chainlit.md").read_text(encoding="utf-8")
     config = tomllib.loads((ROOT / ".chainlit" / "config.toml").read_text(encoding="utf-8"))
     assert settings["ui"]["name"] == config["UI"]["name"]

@@ -115,6 +115,8 @@ def counts_by_kind(stored: dict[str, Any]) -> list[tuple[str, int]]:
         ("Drafts of replies", len(drafts)),
         ("Scores", sum(1 for draft in drafts if draft["score"])),
         ("Cases flagged on the scorer's page", len(stored["flags"])),
+        ("Thumbs on replies", len(stored["thumbs"])),
+        ("Talks after which you were asked whether you felt heard", len(stored["felt_heard"])),
         ("Ballots that you were given", len(ballots)),
         ("Your votes", sum(1 for ballot in ballots if ballot["vote"])),
         ("Rows of the chat's history list", sum(len(rows) for rows in stored["page_history"].values())),

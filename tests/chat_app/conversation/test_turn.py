@@ -26,6 +26,7 @@ from heard.chat_app.conversation.services import Services
 from heard.chat_app.conversation.turn import run_turn
 from heard.chat_app.models.downloads import Weights
 from heard.chat_app.startup import open_services
+from heard.db.records import PastTurn
 from heard.scorer.records import ScoreStatus
 from tests.chat_app.models.asking import message_to
 from tests.servers import ScriptedServer, cut, reply, stall
@@ -243,7 +244,7 @@ async def test_a_reply_that_breaks_is_kept_as_broken_and_not_scored(world: World
     assert world.outcome(request) == "broken"
     assert world.rows("SELECT status, kept, error FROM draft") == [("broken", 1, failed.sentence)]
     assert world.rows("SELECT count(*) FROM score") == [(0,)]
-    assert await world.services.store.history(request.conversation_id) == []
+    assert await world.services.store.history(request.conversation_id) == [PastTurn(request.text, failed.kept_text)]
     assert len(world.server.requests) == 1, "never tried again after the first token"
 
 
