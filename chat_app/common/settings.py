@@ -148,7 +148,7 @@ class Settings(BaseSettings):
     trusted_proxies: Annotated[tuple[str, ...], NoDecode] = ()
     """Addresses or networks of proxies whose X-Forwarded-For tells where a request comes from, such as ["127.0.0.1"].
     Empty: that header is not believed."""
-    enrolments_per_address: int = Field(default=50, ge=0, le=1_000_000)
+    enrolments_per_address: int = Field(default=200, ge=0, le=1_000_000)
     """How many people of one address a study without a list (`allow`) takes in a day, in memory alone: whoever clears
     cookies counts as new. 0 sets no limit."""
     session_days: int = Field(default=365, ge=0, le=400)
