@@ -120,6 +120,7 @@ class DraftRow(Base):
         UniqueConstraint("reply_id", "number"),
         CheckConstraint("number BETWEEN 1 AND 99", name="number"),
         CheckConstraint(one_of("status", DraftStatus), name="status"),
+        CheckConstraint(one_of("asked_by", AskedBy), name="asked_by"),
         CheckConstraint("length(prompt_sha256) = 64", name="prompt_sha256"),
         CheckConstraint("first_token_seconds >= 0", name="first_token_seconds"),
         CheckConstraint("total_seconds >= 0", name="total_seconds"),
@@ -148,7 +149,7 @@ class DraftRow(Base):
     caught: Mapped[str | None]
     caught_by: Mapped[str | None]
     ended_by: Mapped[str | None]
-    asked_by: Mapped[str | None] = mapped_column(CheckConstraint(one_of("asked_by", AskedBy), name="asked_by"))
+    asked_by: Mapped[str | None]
     created_at: Mapped[datetime]
     score: Mapped["ScoreRow | None"] = relationship(lazy="raise", passive_deletes=True, uselist=False)
 

@@ -47,10 +47,10 @@ async def follow(turn: RunningTurn, session: WebsocketSession, *, saves_history:
             await renderer.draw(view)
         if safety_page.changes_bar(turn.view):
             await safety_page.show_bar(session)
-        await notes.after()
+        nudged = await notes.after()
         if not reopened:
             await retry.offer(session, turn)
-        await feedback.show_after(turn, session, asks=saves_history)
+        await feedback.show_after(turn, session, asks=saves_history and not nudged)  # one thing at a time
         await again.show_after(turn, session)
     finally:
         _following.discard(key)

@@ -113,15 +113,20 @@ class TalkNotes:
             await self._send(self._nudge(self._asked.result()))
             self._asked = None
 
-    async def after(self) -> None:
-        """Send what stands under a reply; a note towards people only under a model's whole one, not a fixed text."""
+    async def after(self) -> bool:
+        """Send what stands under a reply; a note towards people only under a model's whole one, not a fixed text.
+
+        Returns whether there was such a note.
+        """
         end = self._turn.view.end
         if self._page.live_study is None:
             await self._send(await note_under(self._turn, self._page.services))
         if self._reliance is None or not (isinstance(end, Finished) and end.votable):
-            return
+            return False
         text = await self._asked if self._asked is not None else None
-        await self._send(self._nudge(text or await self._reliance.due(self._turn.request.participant_id)))
+        nudge = self._nudge(text or await self._reliance.due(self._turn.request.participant_id))
+        await self._send(nudge)
+        return nudge is not None
 
     def _nudge(self, text: str | None) -> Step | None:
         return None if text is None else nudge_note(text, self._turn, datetime.now(UTC))

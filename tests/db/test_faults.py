@@ -184,7 +184,7 @@ async def test_nothing_of_a_failure_is_logged(
     message = make.message(conversation, WORDS)
     await store.open_turn(conversation, message)
     with pytest.raises(StoreError):
-        await store.close_turn(message.id, Outcome.ANSWERED, make.reply(message, make.draft(WORDS, number=10)))
+        await store.close_turn(message.id, Outcome.ANSWERED, make.reply(message, make.draft(WORDS, number=100)))
     assert WORDS not in caplog.text
     assert "INSERT" not in caplog.text
 

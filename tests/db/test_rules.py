@@ -26,7 +26,7 @@ BAD_SCORES: dict[str, tuple[dict[str, Any], str]] = {
     "no status": ({"status": None}, "score.status"),
 }
 BAD_DRAFTS: dict[str, tuple[dict[str, Any], str]] = {
-    "tenth draft": ({"number": 10}, "ck_draft_number"),
+    "hundredth draft": ({"number": 100}, "ck_draft_number"),
     "draft zero": ({"number": 0}, "ck_draft_number"),
     "negative time": ({"total_seconds": -0.1}, "ck_draft_total_seconds"),
     "negative wait": ({"first_token_seconds": -1.0}, "ck_draft_first_token_seconds"),

@@ -61,6 +61,7 @@ async def test_a_reply_is_written_again_in_its_place(shop: Served) -> None:
         finally:
             shop.play(reply(WARM))
         await expect(page.locator(".ai-message")).to_have_count(1)
+        await page.locator(".hc-line").click()
         await page.get_by_role("button", name="Show 1 other draft").click()
         await expect(page.locator(".hc-draft-text")).to_have_text(WARM)
         await page.reload()

@@ -271,7 +271,7 @@ async def test_a_made_up_visitor_of_the_form_is_nobody(web: Web, studies: StudyS
     await agree(web)
     known, answers = web.participant, await form(web.client, "/consent")
     assert "visitor" not in answers  # somebody known stays who they are
-    signed = web.client.cookies["heard_visitor"]
+    signed = web.client.cookies[web.named("heard_visitor")]
     web.client.cookies.clear()
     for made_up in (signed, known, "x"):
         await web.answer(research="yes", visitor=made_up)

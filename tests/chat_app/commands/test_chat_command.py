@@ -102,7 +102,7 @@ def test_a_data_folder_that_cannot_be_used_is_named(tmp_path: Path, weights: Wei
 def test_a_damaged_database_is_named(tmp_path: Path, weights: Weights) -> None:
     (tmp_path / "heard.db").write_bytes(b"not a database " * 100)
     done = run(tmp_path, "--port", free_port(), HEARD_DATA_DIR=str(tmp_path))
-    assert_one_sentence(done, "The database cannot be opened")
+    assert_one_sentence(done, "The database's file is damaged")
     assert (tmp_path / "heard.db").read_bytes().startswith(b"not a database")
 
 

@@ -33,7 +33,7 @@ COMMANDS = [
     "models try ? --max-tokens ?",
     "models get ?", "study import ?", "study import ? ?", "study import ? ? --columns ? --limit ?",
     "study import ? ? --format ?", "study import ? ? --dry-run", "study generate ?", "study generate ? ? --limit ?",
-    "study status ?", "study end ? --yes", "evaluate-voice messages --messages ?",
+    "study status ?", "study release ? --study ?", "study end ? --yes", "evaluate-voice messages --messages ?",
     "evaluate-voice sheet ? --out ? --key ?",
     "evaluate-voice sheet ? ? --out ? --key ? --n ? --seed ? --messages ?", "evaluate-voice marks ? --key ?",
     "evaluate-voice marks ? --key ? --card ?", "?", "? ?", "--version ?", "models ?", "study ?", "db ?",

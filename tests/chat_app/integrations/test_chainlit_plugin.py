@@ -143,7 +143,7 @@ async def test_the_card_is_drawn(app: Running) -> None:
         await expect(cards).to_have_count(2, timeout=30_000)
         await expect(page.get_by_role("group", name="Estimated empathy.").last).to_be_visible()
         bar = cards.last.locator(".hc-row.hc-main .hc-fill")
-        await expect(bar).to_have_css("fill", "rgb(114, 187, 243)")  # Moderate, on the dark page that is Chainlit's own
+        await expect(bar).to_have_css("fill", "rgb(108, 208, 161)")  # High, on the dark page that is Chainlit's own
         await cards.first.get_by_role("button", name="Empathy").click()
         assert await page.evaluate("document.querySelectorAll('.hc-row')[0].offsetWidth") > 200
         assert [error for error in console.errors if "HeardScoreCard" in error or "heard" in error] == []
