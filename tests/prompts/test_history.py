@@ -52,6 +52,7 @@ def test_what_fits_is_kept_whole_and_nothing_is_counted(library: PromptLibrary) 
     assert exchanges_included(prompt, TURNS) == [True] * 4 + [False] * 16
 
 
+LIBRARY = PromptLibrary.load()
 CUT = [("I lost my job.", ""), ("Are you there?", "Yes, and"), ("Hello?", ""), ("Hello again?", "")]
 
 
@@ -74,8 +75,7 @@ def test_what_was_sent_again_stands_there_once(library: PromptLibrary) -> None:
 
 @given(some.lists(some.tuples(some.text("ab ", min_size=1), some.sampled_from(["", "said"])), max_size=8))
 def test_user_and_assistant_take_turns_whatever_broke_off(history: list[tuple[str, str]]) -> None:
-    library = PromptLibrary.load()
-    prompt = build_prompt(library.personas["quiet"], library.strategies["plain"], history, "now")
+    prompt = build_prompt(LIBRARY.personas["quiet"], LIBRARY.strategies["plain"], history, "now")
     roles = [message.role for message in prompt.messages if message.role != "system"]
     assert roles == [("user", "assistant")[place % 2] for place in range(len(roles))]
     assert roles[-1] == "user"
