@@ -64,9 +64,9 @@ async def test_a_reply_is_written_again_in_its_place(shop: Served) -> None:
         await page.locator(".hc-line").click()
         await page.get_by_role("button", name="Show 1 other draft").click()
         await expect(page.locator(".hc-draft-text")).to_have_text(WARM)
-        assert console.errors == []
         await page.reload()
         await expect(page.locator(".ai-message").get_by_text(CURT)).to_be_visible()
+        assert console.errors == []
 
 
 async def test_the_last_message_is_edited_in_its_place(shop: Served) -> None:
