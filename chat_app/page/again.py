@@ -3,7 +3,7 @@
 Only a whole reply of a model has one, so nothing that stands where a hand-off, a fixed text or a ballot is.
 """
 
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -14,12 +14,12 @@ from heard.chat_app.common.ids import is_uuid
 from heard.chat_app.conversation.events import Finished, TurnRequest
 from heard.chat_app.conversation.running_turns import RunningTurn
 from heard.chat_app.conversation.writing_again import Again, write_again
-from heard.chat_app.page.feedback import is_models, page_action, rateable, show_action
+from heard.chat_app.page.feedback import StoredTalk, is_models, page_action, show_action
 from heard.chat_app.page.runtime import current
 from heard.chat_app.page.session_choices import choices_of, current_session, emitter, participant_of
 from heard.db.errors import StoreError
 from heard.db.other_drafts import MOST_NUMBER
-from heard.db.records import MessageRecord, Outcome, ReplyRecord
+from heard.db.records import Outcome, ReplyRecord
 
 AGAIN = "heard_again"
 """Name of the action."""
@@ -40,15 +40,10 @@ async def show_after(turn: RunningTurn, session: WebsocketSession) -> None:
         await _show(session, end.reply.id)
 
 
-async def show_reopened(
-    session: WebsocketSession,
-    messages: Sequence[MessageRecord],
-    replies: Mapping[str, ReplyRecord],
-    ballots: Collection[str],
-) -> None:
+async def show_reopened(session: WebsocketSession, talk: StoredTalk) -> None:
     """Show the button on a page that has just been reopened, unless a reply is being written."""
     page = current()
-    last = last_reply(messages, replies, ballots)
+    last = last_reply(talk)
     if last is not None and page.live_study is None and page.turns.running(session.thread_id) is None:
         await _show(session, last.id)
 
@@ -65,13 +60,11 @@ async def redraw(session: WebsocketSession) -> None:
         await _show(session, reply_id)
 
 
-def last_reply(
-    messages: Sequence[MessageRecord], replies: Mapping[str, ReplyRecord], ballots: Collection[str]
-) -> ReplyRecord | None:
+def last_reply(talk: StoredTalk) -> ReplyRecord | None:
     """Return the reply that may be written again: the last one, if it may have a thumb; messages that were not taken
     do not count."""
-    taken = [message for message in messages if message.outcome is not Outcome.REFUSED]
-    found = rateable(taken[-1:], replies, ballots)
+    taken = [message for message in talk.messages if message.outcome is not Outcome.REFUSED]
+    found = talk._replace(messages=taken[-1:]).rateable()
     return found[0] if found else None
 
 
@@ -112,7 +105,7 @@ async def _request(session: WebsocketSession, reply_id: str) -> tuple[TurnReques
         ballots = {ballot.message_id for ballot, _ in await services.studies.ballots_of_conversation(whose[1])}
     except StoreError as error:
         return str(error)
-    reply = last_reply(messages, replies, {one for one in ballots if one})
+    reply = last_reply(StoredTalk(messages, replies, {one for one in ballots if one}))
     if page.live_study is not None or whose in services.unsaved_hand_offs or reply is None or reply.id != reply_id:
         return NOT_THIS
     if len(reply.drafts) + ROOM > MOST_NUMBER:

@@ -214,7 +214,7 @@ async def on_chat_resume(thread: ThreadDict) -> None:
         if turn.view.started:
             steps.append(reopen.running_step(turn, thread["id"], faces.of_personas(page)))
         in_background(follow_reopened(turn, session))
-    in_background(show_reopened(session, messages, replies, ballots))
+    in_background(show_reopened(session, feedback.StoredTalk(messages, replies, ballots)))
     thread["steps"] = cast(Any, steps)
     await show_panel(session)
     await safety_page.show_bar(session)

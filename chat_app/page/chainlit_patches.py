@@ -52,9 +52,13 @@ def clean_page(html: str) -> str:
 
 
 def with_own_parts(html: str, root_path: str, message_limit: int) -> str:
-    """Return Chainlit's page with the limit for the input, the watchdog, and words for browsers without scripts."""
+    """Return Chainlit's page with the limit for the input, the watchdog, and words for browsers without scripts.
+
+    `one_socket.js` runs at once: before Chainlit's script, which like all modules waits for the end of the document.
+    """
     head = (
         f'<meta name="heard:message-limit" content="{message_limit}" />'
+        f'<script src="{root_path}/public/one_socket.js"></script>'
         f'<script src="{root_path}/public/watchdog.js" defer></script>'
     )
     without = '<noscript><p>The chat needs JavaScript. In danger? <a href="/help">Crisis help</a></p></noscript>'

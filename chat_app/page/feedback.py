@@ -5,9 +5,9 @@ often a page is opened. Chainlit's thumbs need a step around each turn, which wo
 In a blind study there is neither: beside a ballot they would be a second vote.
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
 from chainlit.session import WebsocketSession
@@ -42,19 +42,24 @@ def is_models(reply: ReplyRecord) -> bool:
     return reply.kept.status is DraftStatus.COMPLETE and reply.kept.model != FIXED_TEXT
 
 
-def rateable(
-    messages: Iterable[MessageRecord], replies: Mapping[str, ReplyRecord], ballots: Collection[str]
-) -> list[ReplyRecord]:
-    """Return the replies of a conversation that may have a thumb; `replies` and `ballots` are by message id."""
-    return [
-        replies[message.id]
-        for message in messages
-        if message.id in replies
-        and message.id not in ballots
-        and message.outcome is Outcome.ANSWERED
-        and message.safety is None
-        and is_models(replies[message.id])
-    ]
+class StoredTalk(NamedTuple):
+    """A conversation as it is stored; `replies` and `ballots` are by message id."""
+
+    messages: Sequence[MessageRecord]
+    replies: Mapping[str, ReplyRecord]
+    ballots: Collection[str]
+
+    def rateable(self) -> list[ReplyRecord]:
+        """Return the replies that may have a thumb."""
+        return [
+            self.replies[message.id]
+            for message in self.messages
+            if message.id in self.replies
+            and message.id not in self.ballots
+            and message.outcome is Outcome.ANSWERED
+            and message.safety is None
+            and is_models(self.replies[message.id])
+        ]
 
 
 async def show_after(turn: RunningTurn, session: WebsocketSession, *, asks: bool) -> None:
@@ -73,23 +78,18 @@ async def show_after(turn: RunningTurn, session: WebsocketSession, *, asks: bool
         await _show_question(session, request.conversation_id)
 
 
-async def show_reopened(
-    session: WebsocketSession,
-    messages: Sequence[MessageRecord],
-    replies: Mapping[str, ReplyRecord],
-    ballots: Collection[str],
-) -> None:
+async def show_reopened(session: WebsocketSession, talk: StoredTalk) -> None:
     """Show the same on a page that has just been reopened; the question only while nothing was said after it."""
-    if current().live_study is not None or not messages:
+    if current().live_study is not None or not talk.messages:
         return
     thread = session.thread_id
     try:
         given, felt = await _store().thumbs(thread), await _store().felt_heard(thread)
     except StoreError:
         return  # the page has been told
-    for reply in rateable(messages, replies, ballots):
+    for reply in talk.rateable():
         await _show_thumbs(reply.id, given.get(reply.kept.id))
-    if felt is not None and felt.answered_at is None and felt.message_id == messages[-1].id:
+    if felt is not None and felt.answered_at is None and felt.message_id == talk.messages[-1].id:
         await _show_question(session, thread)
 
 

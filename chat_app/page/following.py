@@ -2,7 +2,6 @@
 
 import asyncio
 from datetime import UTC, datetime
-from typing import Any
 
 import chainlit as cl
 from chainlit.session import WebsocketSession
@@ -63,8 +62,8 @@ async def follow_reopened(turn: RunningTurn, session: WebsocketSession) -> None:
     await emitter().task_end()
 
 
-async def show_reopened(session: WebsocketSession, *stored: Any) -> None:
+async def show_reopened(session: WebsocketSession, talk: feedback.StoredTalk) -> None:
     """Show the buttons under the replies of a reopened page."""
     await asyncio.sleep(REOPEN_SECONDS)
-    await feedback.show_reopened(session, *stored)
-    await again.show_reopened(session, *stored)
+    await feedback.show_reopened(session, talk)
+    await again.show_reopened(session, talk)

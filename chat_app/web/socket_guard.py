@@ -90,7 +90,8 @@ class SocketGuard:
             text = message.get("text") or ""
             if text == _PONG:  # they keep the socket alive, and come once for each ping
                 return message
-            connected = connected or text.startswith("4")
+            # "4": a frame of the chat; "5": what was polled until now, and has said whom it wants, goes on here
+            connected = connected or text.startswith(("4", "5"))
             buckets = self.messages if text.startswith(_MESSAGE) else self.frames
             if pause := buckets.seconds_to_pause(visitor):
                 await asyncio.sleep(pause)

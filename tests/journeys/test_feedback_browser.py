@@ -1,10 +1,11 @@
 """What people say of a talk, in a real Chromium: the thumbs under a reply, the button
 that has it written again, the question after several turns, and the pencil on the last message."""
 
+import asyncio
 from collections.abc import Iterator
 
 import pytest
-from playwright.async_api import expect
+from playwright.async_api import Route, expect
 
 from heard.chat_app.models.downloads import Weights
 from heard.chat_app.page.wording import FELT_HEARD, FELT_HEARD_THANKS
@@ -45,6 +46,31 @@ async def test_a_thumb_and_an_answer_with_the_keyboard_on_a_phone(shop: Served) 
         await expect(page.get_by_role("button", name="Skip", exact=True)).to_have_count(0)
         assert shop.rows("SELECT answer FROM felt_heard") == [(4,)]
         assert console.errors == []
+
+
+async def test_a_button_is_heard_although_the_cookie_of_an_overtaken_socket_came_last(shop: Served) -> None:
+    later, asked = asyncio.Event(), 0
+
+    async def overtaken(route: Route) -> None:
+        nonlocal asked
+        asked += 1
+        if asked == 1:
+            await later.wait()
+            await asyncio.sleep(0.5)  # the page has had time to open the newer socket
+        await route.continue_()
+        if asked > 1:
+            later.set()
+
+    async with chromium(WIDE) as browser:
+        page = await enter(browser, shop.url)
+        await say(page, "My week was too much.")
+        await answered(page, 1)
+        await page.route("**/set-session-cookie", overtaken)
+        await page.reload()
+        await asyncio.wait_for(later.wait(), 30)
+        await asyncio.sleep(1)
+        await page.get_by_role("button", name="Not helpful", exact=True).click()
+        await expect(page.get_by_role("button", name="Marked not helpful", exact=True)).to_have_count(1)
 
 
 async def test_a_reply_is_written_again_in_its_place(shop: Served) -> None:

@@ -3,28 +3,20 @@
 What the rules cannot read yet is read by a stand-in for `crisis_check.check`; all that follows a verdict is real.
 """
 
-from collections.abc import AsyncIterator
-from pathlib import Path
-
 import pytest
 
-from heard.chat_app.common.settings import Settings
 from heard.chat_app.conversation.events import CrisisShown, Refused, TurnEvent, TurnRequest
 from heard.chat_app.conversation.services import Services
 from heard.chat_app.conversation.turn import run_turn
-from heard.chat_app.models.downloads import Weights
 from heard.chat_app.safety import crisis_check
 from heard.chat_app.safety.handoff import handoff
 from heard.chat_app.safety.verdict import Danger, Level, SafetyVerdict
-from heard.chat_app.startup import open_services
 from heard.db.errors import StoreUnavailable
-from tests.chat_app.models.asking import message_to
+from tests.chat_app.models.asking import OTHER, PERSON, message_to
 from tests.journeys.dangers import READ
-from tests.servers import ScriptedServer, reply
+from tests.servers import ScriptedServer
 
-PERSON, OTHER = "11111111-1111-4111-8111-111111111111", "22222222-2222-4222-8222-222222222222"
 CHILD = "im 13 and my dad hits me"
-WARM = "I am here with you. What would help you most right now?"
 
 
 @pytest.fixture(autouse=True)
@@ -36,22 +28,6 @@ def reader(monkeypatch: pytest.MonkeyPatch) -> None:
         return SafetyVerdict(Level.CRISIS, danger, "en", Danger(danger), "head") if danger else rules(text)
 
     monkeypatch.setattr(crisis_check, "check", check)
-
-
-@pytest.fixture
-async def server() -> AsyncIterator[ScriptedServer]:
-    with ScriptedServer(reply(WARM)) as running:
-        yield running
-
-
-@pytest.fixture
-async def services(tmp_path: Path, weights: Weights, server: ScriptedServer) -> AsyncIterator[Services]:
-    models = tmp_path / "models.toml"
-    models.write_text(f'scripted = {{ provider = "openai", model = "m", base_url = "{server.base_url}" }}\n')
-    async with open_services(Settings(data_dir=tmp_path, models_file=models), weights) as opened:
-        await opened.store.ensure_participant(PERSON)
-        await opened.store.ensure_participant(OTHER)
-        yield opened
 
 
 def asked(services: Services, text: str, in_: TurnRequest | None = None, **changes: str) -> TurnRequest:

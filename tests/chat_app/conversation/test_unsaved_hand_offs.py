@@ -2,42 +2,22 @@
 
 import asyncio
 import uuid
-from collections.abc import AsyncIterator
 from functools import partial
 from pathlib import Path
 
 import pytest
 
-from heard.chat_app.common.settings import Settings
 from heard.chat_app.conversation.events import CrisisShown, Finished, TurnRequest
 from heard.chat_app.conversation.running_turns import RunningTurn, RunningTurns
 from heard.chat_app.conversation.services import Services
 from heard.chat_app.conversation.turn import run_turn
 from heard.chat_app.conversation.unsaved_hand_offs import UnsavedHandOffs
-from heard.chat_app.models.downloads import Weights
-from heard.chat_app.startup import open_services
 from heard.db.records import Safety
-from tests.chat_app.models.asking import message_to
-from tests.journeys.talking import CRISIS, WARM, locked
-from tests.servers import ScriptedServer, reply
+from tests.chat_app.models.asking import PERSON, message_to
+from tests.journeys.talking import CRISIS, locked
+from tests.servers import ScriptedServer
 
-PERSON = "11111111-1111-4111-8111-111111111111"
 WHOSE = (PERSON, "22222222-2222-4222-8222-222222222222")
-
-
-@pytest.fixture
-async def server() -> AsyncIterator[ScriptedServer]:
-    with ScriptedServer(reply(WARM)) as running:
-        yield running
-
-
-@pytest.fixture
-async def services(tmp_path: Path, weights: Weights, server: ScriptedServer) -> AsyncIterator[Services]:
-    models = tmp_path / "models.toml"
-    models.write_text(f'scripted = {{ provider = "openai", model = "m", base_url = "{server.base_url}" }}\n')
-    async with open_services(Settings(data_dir=tmp_path, models_file=models), weights) as opened:
-        await opened.store.ensure_participant(PERSON)
-        yield opened
 
 
 def begun(turns: RunningTurns, services: Services, request: TurnRequest) -> RunningTurn:

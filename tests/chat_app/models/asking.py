@@ -12,6 +12,7 @@ from heard.prompts.records import Prompt, PromptMessage
 from tests.servers import ScriptedServer
 from tests.wires import Wire
 
+PERSON, OTHER = "11111111-1111-4111-8111-111111111111", "22222222-2222-4222-8222-222222222222"
 SECRET = "zebra-marmalade-4711"
 """Stands for the person's words, a key, or a provider's text: it must turn up nowhere."""
 PROMPT = Prompt((PromptMessage("system", "Be kind."), PromptMessage("user", f"I feel low, {SECRET}.")), max_tokens=40)
