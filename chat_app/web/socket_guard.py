@@ -6,6 +6,7 @@ A socket that never says whom it wants to talk to is closed.
 """
 
 import asyncio
+from collections import Counter
 from collections.abc import Awaitable, Callable
 
 from starlette.datastructures import Headers
@@ -22,6 +23,10 @@ FRAME_PLUS = 16_384
 LARGEST_FRAME = 1_048_576
 """Bytes that are taken from the line at all, if messages may not be very long; a larger frame ends its connection
 (close code 1009)."""
+MOST_SOCKETS = 40
+"""Of one visitor at a time: far more pages than anybody has open."""
+TRY_LATER = 1013
+"""Close code of one more: the page tries again by itself."""
 MOST_FRAMES_QUEUED = 4
 """Of one socket, not yet looked at."""
 CONNECT_SECONDS = 20.0
@@ -57,6 +62,8 @@ class SocketGuard:
         self.most = most_characters(message_limit)
         self.frames = TokenBuckets(per_minute)
         self.messages = TokenBuckets(per_minute and max(1, per_minute // 6), seconds=20)
+        self._open: Counter[str] = Counter()
+        """Sockets of each visitor."""
         self._cut_off: set[str] = set()
         """Visitors whose last socket was closed for a frame above LARGEST_FRAME; told when they come back."""
 
@@ -64,10 +71,26 @@ class SocketGuard:
         """Pass a socket on, with its frames looked at."""
         path = scope.get("path", "")  # a server's start and end have none
         if path.startswith(SOCKET) and scope["type"] == "websocket":
-            receive = self._guarded(receive, self.identity.participant_from_headers(Headers(scope=scope)) or "")
-        elif path.startswith(SOCKET) and scope.get("method") == "POST":
+            await self._counted(scope, receive, send)
+            return
+        if path.startswith(SOCKET) and scope.get("method") == "POST":
             scope, receive = await self._polled(scope, receive)
         await self.app(scope, receive, send)
+
+    async def _counted(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a websocket on, unless its visitor has MOST_SOCKETS open."""
+        visitor = self.identity.participant_from_headers(Headers(scope=scope)) or ""
+        if visitor and self._open[visitor] >= MOST_SOCKETS:
+            await receive()  # its "connect"
+            await send({"type": "websocket.close", "code": TRY_LATER})
+            return
+        self._open[visitor] += 1
+        try:
+            await self.app(scope, self._guarded(receive, visitor), send)
+        finally:
+            self._open[visitor] -= 1
+            if not self._open[visitor]:
+                del self._open[visitor]
 
     def _guarded(self, receive: Receive, visitor: str) -> Callable[[], Awaitable[Message]]:
         until = asyncio.get_running_loop().time() + self.seconds

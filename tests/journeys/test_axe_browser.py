@@ -18,11 +18,17 @@ pytestmark = [
     pytest.mark.skipif(not installed(), reason="no Chromium here; install Debian's, or name one by CHROMIUM=/path"),
 ]
 AXE = (files("axe_playwright_python") / "axe.min.js").read_text(encoding="utf-8")
-RUN = """async () => (await axe.run(document, { resultTypes: ["violations"] })).violations
+RUN = """async (part) => (await axe.run(part ? document.querySelector(part) : document, { resultTypes: ["violations"] })).violations
   .map(({ id, nodes }) => [id, nodes[0].html.slice(0, 200)])"""
 NESTED = "document.querySelectorAll('button button, button a, a button, a a').length"
 TOKEN = "a-token-of-more-than-twenty"
-VIEWS = [(WIDE, "light"), (WIDE, "dark"), (NARROW, "light"), (NARROW, "dark")]
+VIEWS = [
+    (WIDE, "light"),
+    (NARROW, "dark"),
+    pytest.param(WIDE, "dark", marks=pytest.mark.slow),
+    pytest.param(NARROW, "light", marks=pytest.mark.slow),
+]
+"""Both themes and both widths each time; all four together when slow tests run."""
 PAGES = ("/", "/consent", "/help", "/scorer", "/you", "/safety", "/results", "/nothing-here", "/survey/none")
 LONG = "# A title\n\n### And a part\n\n" + "More words come here, one after the other. " * 60
 
@@ -40,11 +46,15 @@ def blind(tmp_path_factory: pytest.TempPathFactory, weights: Weights) -> Iterato
         yield made
 
 
-async def clean(page: Page, what: str) -> None:
-    """No violation on what stands there now, one heading of the first level, and nothing to press in another."""
+async def clean(page: Page, what: str, part: str | None = None) -> None:
+    """No violation on what stands there now, one heading of the first level, and nothing to press in another.
+
+    `part`: of an open menu that alone, for the page's headings and landmarks are hidden behind it.
+    """
+    await page.locator("main, [role=main]").first.wait_for(state="attached")
     await page.wait_for_timeout(500)  # until nothing fades in any more: half a colour has half a contrast
     await page.evaluate(AXE)
-    assert await page.evaluate(RUN) == [], what
+    assert await page.evaluate(RUN, part) == [], what
     assert await page.evaluate("document.querySelectorAll('h1:not([aria-level])').length") == 1, what
     assert await page.evaluate(NESTED) == 0, what
 
@@ -79,12 +89,31 @@ async def test_the_chat(shop: Served, view: dict[str, int], scheme: str) -> None
 
 async def opened(page: Page) -> None:
     """What opens over the chat."""
+    await page.reload()  # the search knows the chats of the page's beginning
     for button in ("Settings", "About"):
         await page.get_by_role("button", name=button, exact=True).click()
         await expect(page.get_by_role("dialog")).to_be_visible()
         await clean(page, button)
         await page.keyboard.press("Escape")
         await expect(page.get_by_role("dialog")).to_have_count(0)
+    await page.locator("#chat-profiles").click()
+    await expect(page.get_by_role("option").first).to_be_visible()
+    await clean(page, "the personas", "[role=listbox]")
+    while await page.get_by_role("option").count():  # the first press takes a persona's description away
+        await page.keyboard.press("Escape")
+        await page.wait_for_timeout(200)
+    listed = page.get_by_role("button", name="Search in your chats", exact=True)
+    folded = not await listed.is_visible()  # on a phone
+    if folded:
+        await page.get_by_role("button", name="Show or hide the list of chats").click()
+        await expect(listed).to_be_visible()
+        await clean(page, "the list of chats")
+    await listed.click()
+    await expect(page.get_by_role("option").first).to_be_visible()
+    await clean(page, "the search")
+    while await page.get_by_role("dialog").count():
+        await page.keyboard.press("Escape")
+        await page.wait_for_timeout(200)
 
 
 @pytest.mark.parametrize(("view", "scheme"), VIEWS)

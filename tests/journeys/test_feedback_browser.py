@@ -31,7 +31,7 @@ async def test_a_thumb_and_an_answer_with_the_keyboard_on_a_phone(shop: Served) 
         await say(page, "My week was too much.")
         await answered(page, 1)
         await page.get_by_role("button", name="Helpful", exact=True).press("Enter")
-        await expect(page.get_by_role("button", name="Marked helpful", exact=True)).to_have_count(1)
+        await expect(page.get_by_role("button", name="Marked helpful", exact=True)).to_be_focused()
         assert shop.rows("SELECT up FROM thumb") == [(1,)]
         await page.reload()
         await expect(page.get_by_role("button", name="Marked helpful", exact=True)).to_have_count(1)

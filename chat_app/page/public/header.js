@@ -53,7 +53,12 @@ export function describeParts() {
   for (const picture of document.querySelectorAll("#welcome-screen img:not([alt]), #chat-profiles img, [role=option] img")) {
     if (picture.alt || !picture.hasAttribute("alt")) picture.alt = "";
   }
+  for (const words of document.querySelectorAll("[role=listbox] [role=article]")) words.removeAttribute("role"); // a list has options
   document.querySelector("ul:has(> #thread-history):not([role])")?.setAttribute("role", "none");
+  for (const list of document.querySelectorAll('[role=dialog][data-sidebar="sidebar"]:not([aria-label])')) { // on a phone
+    list.removeAttribute("aria-labelledby"); // what it names is not there
+    list.setAttribute("aria-label", "Your chats");
+  }
   for (const list of document.querySelectorAll('[data-sidebar="sidebar"]:not([role])')) {
     list.setAttribute("role", "navigation");
     list.setAttribute("aria-label", "Your chats");

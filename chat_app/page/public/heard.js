@@ -4,6 +4,7 @@ import * as handoff from "../../static/handoff.js";
 import { foldAnswered, place as placeBar } from "./safety.js";
 import { describeParts, directWords, levelHeadings, placeHeader, unnestChats } from "./header.js";
 import { placeCount } from "./typing.js";
+import { keepFocus } from "./keep_focus.js";
 
 // 0. Chainlit compiles its elements in the browser and lets them import nothing but what it has built in, so the ballot's
 // element takes the script that it shares with the survey's page from here. One name, for Chainlit loads one script.
@@ -150,6 +151,8 @@ function look() {
   keepInView();
   nameButtons();
   speak();
+  keepFocus();
 }
 look(); // this script may come after the page's last change
 new MutationObserver(look).observe(document.documentElement, { childList: true, subtree: true });
+new MutationObserver(keepFocus).observe(document.documentElement, { attributeFilter: ["disabled"], subtree: true });
