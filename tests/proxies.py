@@ -1,4 +1,5 @@
-"""A real nginx on loopback before a server, with a configuration as a test gives it; and a server that swallows."""
+"""Real proxies on loopback before a server: nginx with a configuration as a test gives it, Apache and Caddy as
+docs/deploy.md has them; and a server that swallows."""
 
 import base64
 import hashlib
@@ -9,13 +10,14 @@ import socketserver
 import subprocess
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from tests.journeys.talking import free_port
 
-NGINX = shutil.which("nginx", path="/usr/sbin:/usr/bin:/usr/local/sbin:/usr/local/bin")
+_PLACES = "/usr/sbin:/usr/bin:/usr/local/sbin:/usr/local/bin"
+NGINX, APACHE, CADDY = (shutil.which(name, path=_PLACES) for name in ("nginx", "apache2", "caddy"))
 PAGE = (Path(__file__).parents[1] / "docs" / "deploy.md").read_text(encoding="utf-8")
 WHOLE = """
 daemon off;
@@ -57,18 +59,51 @@ def nginx(folder: Path, body: str, more: str = "") -> Iterator[int]:
     folder.mkdir(parents=True, exist_ok=True)
     config = folder / "nginx.conf"
     config.write_text(WHOLE.format(folder=folder, port=port, body=body, more=more), encoding="utf-8")
-    process = subprocess.Popen(
-        [NGINX, "-e", str(folder / "error.log"), "-p", str(folder), "-c", str(config)],
-        stderr=subprocess.PIPE,
-        text=True,
+    with _running([NGINX, "-e", str(folder / "error.log"), "-p", str(folder), "-c", str(config)], port):
+        yield port
+
+
+@contextmanager
+def apache(folder: Path, to: int) -> Iterator[int]:
+    """Run Apache with the host of docs/deploy.md, without its TLS, before the server at port `to`; gives its port."""
+    assert APACHE
+    port, config = free_port(), folder / "apache.conf"
+    found = re.search(r"^ {4}<VirtualHost \*:443>\n(.*?)^ {4}</VirtualHost>$", PAGE, re.DOTALL | re.MULTILINE)
+    assert found
+    host = re.sub(r"^ *(SSL\w+|ServerName) .*\n", "", found[1], flags=re.MULTILINE).replace(":8000/", f":{to}/")
+    modules = ("mpm_event", "authz_core", "headers", "proxy", "proxy_http", "proxy_wstunnel")
+    loaded = "\n".join(f"LoadModule {name}_module /usr/lib/apache2/modules/mod_{name}.so" for name in modules)
+    head = (
+        f"ServerRoot {folder}\nPidFile {folder}/pid\nErrorLog {folder}/error.log\nListen 127.0.0.1:{port}\nServerName x"
     )
+    config.write_text(f"{head}\n{loaded}\n<VirtualHost *:{port}>\n{host}</VirtualHost>\n", encoding="utf-8")
+    with _running([APACHE, "-X", "-f", str(config)], port):
+        yield port
+
+
+@contextmanager
+def caddy(folder: Path, to: int) -> Iterator[int]:
+    """Run Caddy with the lines of docs/deploy.md, without TLS, before the server at port `to`; gives its port."""
+    assert CADDY
+    port, config = free_port(), folder / "Caddyfile"
+    found = re.search(r"^ {4}chat\.example\.org \{\n.*?^ {4}\}$", PAGE, re.DOTALL | re.MULTILINE)
+    assert found
+    site = found[0].replace("chat.example.org", f"http://localhost:{port}").replace(":8000", f":{to}")
+    config.write_text("{\n admin off\n}\n" + site + "\n", encoding="utf-8")
+    with _running([CADDY, "run", "--adapter", "caddyfile", "--config", str(config)], port):
+        yield port
+
+
+@contextmanager
+def _running(command: Sequence[str], port: int) -> Iterator[None]:
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     try:
         for _ in range(200):
             with suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=1):
                 break
             assert process.poll() is None, process.stderr and process.stderr.read()
             time.sleep(0.05)
-        yield port
+        yield
     finally:
         process.terminate()
         process.communicate(timeout=20)

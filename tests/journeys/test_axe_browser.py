@@ -18,7 +18,8 @@ pytestmark = [
     pytest.mark.skipif(not installed(), reason="no Chromium here; install Debian's, or name one by CHROMIUM=/path"),
 ]
 AXE = (files("axe_playwright_python") / "axe.min.js").read_text(encoding="utf-8")
-RUN = """async (part) => (await axe.run(part ? document.querySelector(part) : document, { resultTypes: ["violations"] })).violations
+RUN = """async (part) => (await axe.run(part ? document.querySelector(part) : document,
+  { resultTypes: ["violations"] })).violations
   .map(({ id, nodes }) => [id, nodes[0].html.slice(0, 200)])"""
 NESTED = "document.querySelectorAll('button button, button a, a button, a a').length"
 TOKEN = "a-token-of-more-than-twenty"
