@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from enum import StrEnum
 from functools import partial
-from math import isfinite
+from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -55,7 +55,7 @@ def results(
     ] = False,
     min_seconds: Annotated[
         float | None,
-        typer.Option("--min-seconds", metavar="SECONDS", min=0, help="Leave out votes that took less time."),
+        typer.Option("--min-seconds", metavar="SECONDS", help="Leave out votes that took less time."),
     ] = None,
     by: Annotated[
         By | None, typer.Option("--by", help="One table by item, by condition or by source, in place of the others.")
@@ -105,8 +105,8 @@ def results(
     """
     from heard.chat_app.results.records import VoteFilter
 
-    if min_seconds is not None and not isfinite(min_seconds):
-        raise ResultsError("--min-seconds is a number of seconds, such as 5.")
+    if min_seconds is not None and not 0 <= min_seconds < inf:
+        raise ResultsError("--min-seconds is a number of seconds from 0 up, such as 5.")
     wanted = VoteFilter(condition, with_leaks, passed_attention, min_seconds)
     if by or flow or adjust:
         from heard.chat_app.commands.results_more import show_more
@@ -129,7 +129,6 @@ def results(
             typer.echo(as_text(study_results))
         else:
             show(study_results)
-
         drawings = {name: partial(draw, study_results) for name, draw in PICTURES.items()}
     if pictures is not None:
         _draw({name: draw() for name, draw in drawings.items()}, pictures, quiet=as_json)

@@ -65,7 +65,9 @@ def _show_breakdown(console: Console, found: Breakdown) -> None:
 
 def _show_items(console: Console, found: Breakdown) -> None:
     title = f"{escape(found.study)}, by item: marks as most / as least, and pairs of people who say the same"
-    table = new_table(title, "item", "message", "ballots", *map(escape, found.sources), "same", "most", "least")
+    table = new_table(
+        title, "item", "message", "ballots", *map(escape, found.sources), "tie, none", "agree, most", "least"
+    )
     for item in found.items:
         marks = {one.source: f"{one.most.count} / {one.least.count}" for one in item.sources}
         table.add_row(
@@ -74,7 +76,7 @@ def _show_items(console: Console, found: Breakdown) -> None:
             percent(item.agree_most.share), percent(item.agree_least.share),
         )  # fmt: skip
     console.print(table)
-    console.print("Ballots that were not skipped. Same: about the same, or none of these. Most agreed on first.")
+    console.print("Ballots that were not skipped. Sorted by agreement on most, the highest first.")
 
 
 def _show_conditions(console: Console, found: Breakdown) -> None:

@@ -12,6 +12,8 @@ from heard.chat_app.results.agreement_interval import Array
 from heard.chat_app.results.intervals import wilson_share
 from heard.chat_app.results.kept_rows import KeptRows, kept_rows
 from heard.chat_app.results.records import Share, SourceShares, StudyResults, VoteFilter
+from heard.chat_app.results.selection import select_votes, votes_for_research
+from heard.chat_app.results.shares import shares
 from heard.chat_app.results.study_results import compute_results
 from heard.db.study_records import Choice, ItemRecord, asks_least
 from heard.db.study_store import StudyStore
@@ -63,6 +65,7 @@ class SourceResults:
     """One source's part in the ballots that were not skipped."""
 
     shares: SourceShares
+    """As in `heard results`, whose intervals are those to report."""
     unmarked: int
     """Ballots on which it could be marked and was neither; with most and least they add up to `shares.most.of`."""
     not_votable: int
@@ -107,14 +110,15 @@ def compute_breakdown(
     study_id: str, votes: StudyVotes, items: Sequence[ItemRecord], wanted: VoteFilter, by: str
 ) -> Breakdown:
     """Return the table from votes that were read with their rows."""
-    whole = compute_results(study_id, votes, wanted)
+    whole = shares(select_votes(votes.counts, wanted)[0])
     kept = kept_rows(votes.rows, wanted)
+    conditions = sorted({one.condition for one in votes_for_research(votes.counts) if one.condition is not None})
     found = Breakdown(
-        study_id, by, wanted, whole.conditions, [one.source for one in whole.shares],
-        None if len(kept.cell) else NO_VOTES, [], [], [],
+        study_id, by, wanted, conditions, [one.source for one in whole], None if len(kept.cell) else NO_VOTES, [], [],
+        [],
     )  # fmt: skip
     if by == "condition":
-        names = whole.conditions if wanted.condition is None else [wanted.condition]
+        names = conditions if wanted.condition is None else [wanted.condition]
         rows = [
             ConditionResults(name, compute_results(study_id, votes, replace(wanted, condition=name))) for name in names
         ]
@@ -123,7 +127,7 @@ def compute_breakdown(
         return found
     table = _ItemTable(kept, found.sources)
     if by == "source":
-        return replace(found, by_source=[_source(one, kept, table) for one in whole.shares])
+        return replace(found, by_source=[_source(one, kept, table) for one in whole])
     if (kept.item < 0).all():
         return replace(found, reason=NO_ITEMS)
     of_id = {item.id: item for item in items}
@@ -199,8 +203,8 @@ class _ItemTable:
         return Share(equal, of, equal / of if of else None, None, None)
 
 
-def _source(shares: SourceShares, kept: KeptRows, table: _ItemTable) -> SourceResults:
-    name, not_votable = shares.source, 0
+def _source(marks: SourceShares, kept: KeptRows, table: _ItemTable) -> SourceResults:
+    name, not_votable = marks.source, 0
     won, met = Counter[str](), Counter[str]()
     for cell, number in _by_cell(kept.cell, kept.cells):
         if name not in cell.sources or cell.choice is Choice.SKIPPED:
@@ -214,8 +218,8 @@ def _source(shares: SourceShares, kept: KeptRows, table: _ItemTable) -> SourceRe
                 met[cell.sources[other - 1]] += number
                 won[cell.sources[other - 1]] += number * before
     return SourceResults(
-        shares=shares,
-        unmarked=shares.most.of - shares.most.count - shares.least.count,
+        shares=marks,
+        unmarked=marks.most.of - marks.most.count - marks.least.count,
         not_votable=not_votable,
         items=table.on_items[name],
         items_led=table.led[name],
