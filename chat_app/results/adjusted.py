@@ -19,7 +19,7 @@ from heard.chat_app.results.covariates import COVARIATES, Design, words_of
 from heard.chat_app.results.kept_rows import KeptRows, kept_rows
 from heard.chat_app.results.records import VoteFilter
 from heard.chat_app.results.strengths import ALL_TIES, NOTHING
-from heard.chat_app.results.two_way import Clusters, variance
+from heard.chat_app.results.two_way import Clusters, two_way_variance
 from heard.db.answer_words import AnswerWords, answer_words
 from heard.db.study_records import Choice
 from heard.db.study_store import StudyStore
@@ -155,7 +155,7 @@ def _record(empty: Adjusted, design: Design, plain: Fit, full: Fit) -> Adjusted:
     def coefficients(values: Array, influence: Array) -> list[Coefficient]:
         if clusters.reason is not None:
             return [Coefficient(float(value), None, None) for value in values]
-        reach = clusters.quantile * np.sqrt(variance(influence, clusters))
+        reach = clusters.quantile * np.sqrt(two_way_variance(influence, design.kept.person, design.kept.item))
         return [
             Coefficient(float(value), float(value - one), float(value + one))
             for value, one in zip(values, reach, strict=True)

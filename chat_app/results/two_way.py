@@ -4,8 +4,8 @@ What a person marks is alike from item to item, and what an item gets is alike f
 answers were shown. The variance is that of Cameron, Gelbach & Miller (2011, "Robust inference with multiway
 clustering", eq. 2.9): between people, plus between items, minus between the pairs of both, which both of these hold. Of
 it and of each part the largest is taken (MacKinnon, Nielsen & Webb 2024, "Jackknife inference with two-way
-clustering"): by chance it can come out too small, or below 0. Quantiles are Student's, on one degree of freedom less than
-the smaller number of clusters.
+clustering"): by chance it can come out too small, or below 0. Quantiles are Student's, on one degree of freedom less
+than the smaller number of clusters.
 """
 
 from dataclasses import dataclass
