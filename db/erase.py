@@ -11,6 +11,7 @@ from heard.db.ballot_erase import delete_ballot_rows
 from heard.db.chainlit_tables import ELEMENTS, FEEDBACKS, STEPS, THREADS, USERS
 from heard.db.engine import BEGIN, NONE, write_queue
 from heard.db.errors import StoreError
+from heard.db.flow_counts import count_erased
 from heard.db.study_tables import BallotRow
 from heard.db.tables import Base, ConversationRow, ParticipantRow
 
@@ -29,6 +30,7 @@ async def delete_participant_rows(session: AsyncSession, participant_id: str) ->
     owned = ConversationRow.participant_id == participant_id
     ids = set(await session.scalars(select(ConversationRow.id).where(owned)))
     ids |= set(await session.scalars(select(THREADS.c.id).where(thread)))
+    await count_erased(session, participant_id)
     removed = await delete_ballot_rows(session, BallotRow.participant_id == participant_id)
     removed |= await _delete_conversations(session, owned, thread)
     flag, enrolment, consent, participant = (_OURS[name] for name in ("flag", "enrolment", "consent", "participant"))

@@ -60,6 +60,33 @@ class Choice(StrEnum):
     SKIPPED = "skipped"
 
 
+class FlowReason(StrEnum):
+    """What is counted of a study in numbers alone: visits that its link did not let in, and people who were erased."""
+
+    DECLINED = "declined"
+    """The notice was declined."""
+    UNDER_AGE = "under_age"
+    """The visitor said to be younger than the least age."""
+    NO_RESEARCH = "no_research"
+    """The visitor has agreed to the chat and not to research."""
+    NO_ID = "no_id"
+    """The study needs a link with an id, and this one had none."""
+    NOT_LISTED = "not_listed"
+    """The id is not on the study's list."""
+    OTHER_LINK = "other_link"
+    """The browser takes part under another id."""
+    IN_USE = "in_use"
+    """The id is in use in another browser, or has finished there."""
+    ADDRESS_LIMIT = "address_limit"
+    """Too many new people came from one address on that day."""
+    FULL = "full"
+    """The quota of the study, or of each condition, was reached."""
+    ENDED = "ended"
+    """The study had ended."""
+    ERASED = "erased"
+    """No visit: a person who took part has erased everything."""
+
+
 @dataclass(frozen=True, slots=True)
 class StudyRecord:
     """One study. `definition` is its file as parsed; `reveal`, quotas and the like are read from there by the app."""

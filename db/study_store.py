@@ -10,7 +10,7 @@ from datetime import datetime
 from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession
 
-from heard.db import ballots, device_change, studies, voting
+from heard.db import ballots, device_change, flow_counts, studies, voting
 from heard.db.device_change import Holder
 from heard.db.records import MessageRecord
 from heard.db.studies import ChooseCondition, DrawLive, DrawSurvey
@@ -18,6 +18,7 @@ from heard.db.study_records import (
     AnswerRecord,
     BallotRecord,
     EnrolmentRecord,
+    FlowReason,
     ItemRecord,
     Progress,
     StudyRecord,
@@ -109,6 +110,10 @@ class StudyStore:
     async def complete(self, study_id: str, participant_id: str, closing: str | None, at: datetime) -> None:
         """Store the end of a person's survey."""
         await self._write(lambda session: studies.complete(session, study_id, participant_id, closing, at))
+
+    async def count_turned_away(self, study_id: str, reason: FlowReason) -> None:
+        """Count a visit of a study that was not let in; nothing about the visitor is stored."""
+        await self._write(lambda session: flow_counts.count(session, study_id, reason), attempts=3)
 
     # Ballots and votes
 

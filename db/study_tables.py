@@ -11,7 +11,7 @@ from sqlalchemy import CheckConstraint, ForeignKey, Index, UniqueConstraint, tex
 from sqlalchemy.orm import Mapped, mapped_column, relationship
 
 from heard.db.column_types import JsonList
-from heard.db.study_records import AnswerStatus, Choice, StudyKind
+from heard.db.study_records import AnswerStatus, Choice, FlowReason, StudyKind
 from heard.db.tables import Base, one_of
 
 _CASCADE = "CASCADE"
@@ -163,6 +163,19 @@ class SlotRow(Base):
     source: Mapped[str]
     votable: Mapped[bool]
     reason: Mapped[str | None]
+
+
+class FlowCountRow(Base):
+    """A number of one study, about nobody: of visits that were turned away for one reason, or of people erased."""
+
+    __tablename__ = "flow_count"
+    __table_args__ = (
+        CheckConstraint(one_of("reason", FlowReason), name="reason"),
+        CheckConstraint("number >= 1", name="number"),
+    )
+    study_id: Mapped[str] = mapped_column(ForeignKey("study.id", ondelete=_CASCADE), primary_key=True)
+    reason: Mapped[str] = mapped_column(primary_key=True)
+    number: Mapped[int]
 
 
 class CastColumns:

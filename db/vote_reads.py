@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
-from sqlalchemy import Select, case, func, literal, or_, select, text, union, union_all
+from sqlalchemy import ColumnElement, Select, case, func, literal, not_, or_, select, text, union, union_all
 from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession
 from sqlalchemy.orm import InstrumentedAttribute, aliased
 
@@ -27,6 +27,8 @@ _CELL_COLUMNS: tuple[InstrumentedAttribute[Any], ...] = (
     VoteRow.sources, VoteRow.unvotable, VoteRow.leaks, VoteRow.choice, VoteRow.most, VoteRow.least, VoteRow.attention,
     VoteRow.condition,
 )  # fmt: skip
+Slow = tuple[ColumnElement[bool], ...]
+"""Conditions on how long a vote took; empty for all votes."""
 _ALL, _REFUSING, _FAILING = "all", "refusing", "failing"
 
 
@@ -63,11 +65,13 @@ class VoteCounts:
     """Of those: votes of people whose newest answer does not allow chat and research."""
     failing: dict[Cell, int] = field(default_factory=dict)
     """Of those, and not in `refusing`: votes of people who failed an attention item."""
+    too_fast: int = 0
+    """Rows of the study that are in none of these, as they took less time than was asked for."""
 
 
 @dataclass(frozen=True, slots=True)
 class VoteRows:
-    """Votes of the people who allow research: three arrays of equal length with one entry for each vote.
+    """Votes of the people who allow research: arrays of equal length with one entry for each vote.
 
     People are numbered anew in every read; their ids stay in the database.
     """
@@ -78,7 +82,13 @@ class VoteRows:
     person: "array[int]" = field(default_factory=lambda: array("i"))
     """0 .. number of people - 1."""
     item: "array[int]" = field(default_factory=lambda: array("i"))
-    """A number for each of the survey's items; -1 in a live conversation."""
+    """Index into `items`; -1 in a live conversation."""
+    seconds: "array[float]" = field(default_factory=lambda: array("d"))
+    """How long the vote took, 0 or more."""
+    items: list[str] = field(default_factory=list)
+    """Ids of the survey's items that were judged."""
+    ballots: dict[int, str] = field(default_factory=dict)
+    """In a live conversation: the ballot's id, by the place of the vote in the arrays."""
     failing: set[int] = field(default_factory=set)
     """People who failed an attention item."""
 
@@ -108,21 +118,25 @@ class StudyVotes:
     trial: list[TrialCount]
 
 
-async def read_votes(engine: AsyncEngine, study_id: str, *, rows: bool = False) -> StudyVotes:
+async def read_votes(
+    engine: AsyncEngine, study_id: str, *, rows: bool = False, min_seconds: float | None = None
+) -> StudyVotes:
     """Return the votes of one study, with `rows` also row by row and those of its trial.
 
-    Counts take one pass over an index, rows one over the table. A study that does not exist has no votes. Raises
-    StoreError.
+    With `min_seconds` votes that took less are only counted; whether a person failed an attention item still depends on
+    all their votes. Counts take one pass over an index (over the table with `min_seconds`), rows one over the table. A
+    study that does not exist has no votes. Raises StoreError.
     """
 
     async def work(session: AsyncSession) -> StudyVotes:
         if session.get_bind().dialect.name == "postgresql":
             # SQLite reads one snapshot anyway.
             await session.execute(text("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ"))
-        counts = await _counts(session, study_id)
+        slow = () if min_seconds is None else (VoteRow.seconds >= min_seconds,)
+        counts = await _counts(session, study_id, slow)
         if not rows:
             return StudyVotes(counts, VoteRows(), [])
-        return StudyVotes(counts, await _rows(session, study_id), await _trial(session, study_id))
+        return StudyVotes(counts, await _rows(session, study_id, slow), await _trial(session, study_id, slow))
 
     return await transact(engine, work, write=False)
 
@@ -153,24 +167,28 @@ def failing(study_id: str) -> Select[Any]:
     )
 
 
-async def _counts(session: AsyncSession, study_id: str) -> VoteCounts:
+async def _counts(session: AsyncSession, study_id: str, slow: Slow) -> VoteCounts:
     everybody = (
         select(literal(_ALL).label("whose"), *_CELL_COLUMNS, func.count().label("votes"))
-        .where(VoteRow.study_id == study_id)
+        .where(VoteRow.study_id == study_id, *slow)
         .group_by(*_CELL_COLUMNS)
     )
     refusing_ids, failing_ids = refusing().subquery("refusing_ids"), failing(study_id).subquery("failing_ids")
     found = await session.execute(
         union_all(
             everybody,
-            _of_people(_REFUSING, study_id, refusing_ids),
-            _of_people(_FAILING, study_id, failing_ids).where(VoteRow.participant_id.not_in(refusing())),
+            _of_people(_REFUSING, study_id, refusing_ids).where(*slow),
+            _of_people(_FAILING, study_id, failing_ids).where(VoteRow.participant_id.not_in(refusing()), *slow),
         )
     )
     counts: dict[str, dict[Cell, int]] = {_ALL: {}, _REFUSING: {}, _FAILING: {}}
     for row in found:
         counts[row[0]][_cell(row[1:-1])] = row[-1]
-    return VoteCounts(counts[_ALL], counts[_REFUSING], counts[_FAILING])
+    too_fast = 0
+    if slow:
+        fast = select(func.count()).where(VoteRow.study_id == study_id, *map(not_, slow))
+        too_fast = await session.scalar(fast) or 0
+    return VoteCounts(counts[_ALL], counts[_REFUSING], counts[_FAILING], too_fast)
 
 
 def _of_people(whose: str, study_id: str, people: Any) -> Select[Any]:
@@ -185,13 +203,13 @@ def _of_people(whose: str, study_id: str, people: Any) -> Select[Any]:
     )
 
 
-async def _rows(session: AsyncSession, study_id: str) -> VoteRows:
+async def _rows(session: AsyncSession, study_id: str, slow: Slow) -> VoteRows:
     out = {row for (row,) in await session.execute(refusing())}
     failed = {row for (row,) in await session.execute(failing(study_id))}
     query = (
-        select(VoteRow.participant_id, BallotRow.item_id, *_CELL_COLUMNS)
+        select(VoteRow.participant_id, BallotRow.item_id, BallotRow.id, VoteRow.seconds, *_CELL_COLUMNS)
         .join(BallotRow, BallotRow.id == VoteRow.ballot_id)
-        .where(VoteRow.study_id == study_id)
+        .where(VoteRow.study_id == study_id, *slow)
     )
     read = VoteRows()
     cells: dict[tuple[Any, ...], int] = {}
@@ -200,20 +218,24 @@ async def _rows(session: AsyncSession, study_id: str) -> VoteRows:
     stream = await session.stream(query, execution_options={"yield_per": _CHUNK_ROWS})
     async for part in stream.partitions():
         for row in part:
-            person, item, key = row[0], row[1], tuple(row[2:])
+            person, item, key = row[0], row[1], tuple(row[4:])
             if person in out:
                 continue
             if key not in cells:
                 cells[key] = len(read.cells)
                 read.cells.append(_cell(key))
+            if item is None:
+                read.ballots[len(read.cell)] = row[2]
             read.cell.append(cells[key])
             read.person.append(people.setdefault(person, len(people)))
             read.item.append(items.setdefault(item, len(items) - 1))
+            read.seconds.append(row[3])
+    read.items.extend(item for item in items if item is not None)
     read.failing.update(number for person, number in people.items() if person in failed)
     return read
 
 
-async def _trial(session: AsyncSession, study_id: str) -> list[TrialCount]:
+async def _trial(session: AsyncSession, study_id: str, slow: Slow) -> list[TrialCount]:
     in_trial = (AnswerRow.study_id == study_id) & AnswerRow.improve_assigned.is_not(None)
     if await session.scalar(select(AnswerRow.id).where(in_trial).limit(1)) is None:
         return []
@@ -240,6 +262,7 @@ async def _trial(session: AsyncSession, study_id: str) -> list[TrialCount]:
             VoteRow.choice != Choice.SKIPPED.value,
             VoteRow.attention.is_(None),
             VoteRow.participant_id.not_in(refusing()),
+            *slow,
         )
         .subquery()
     )

@@ -36,6 +36,9 @@ class Cast:
     condition: str | None = None
     assigned: tuple[bool, ...] | None = None
     """For each position, whether its answer was assigned to be improved; None where there is no trial."""
+    seconds: float = 1.0
+    words: tuple[int, ...] = ()
+    """For each position, the words of its answer; an item has one answer of a source, whose first mention counts."""
 
 
 @dataclass
@@ -80,7 +83,8 @@ async def put(
                 dict(
                     id=answers[key], study_id=study, item_id=None if taken else item, source=key[1], created_at=NOW,
                     text="", status=AnswerStatus.COMPLETE.value, human=False, parameters={}, improve_assigned=assigned,
-                    improved=bool(assigned), drafts=[], characters=0, words=0, formatting={}, leak=leak,
+                    improved=bool(assigned), drafts=[], characters=0,
+                    words=cast.words[place - 1] if cast.words else 0, formatting={}, leak=leak,
                 )
             )  # fmt: skip
         return answers[key]
@@ -118,8 +122,8 @@ async def put(
         rows[VoteRow].append(
             dict(
                 ballot_id=ballot, study_id=study, participant_id=person, choice=cast.choice.value, most=cast.most,
-                least=cast.least, seconds=1.0, width_class="desktop", request_id=ballot, voted_at=NOW, changes=0,
-                sources=json.dumps(list(cast.sources), ensure_ascii=False),
+                least=cast.least, seconds=cast.seconds, width_class="desktop", request_id=ballot, voted_at=NOW,
+                changes=0, sources=json.dumps(list(cast.sources), ensure_ascii=False),
                 unvotable=",".join(map(str, cast.unvotable)), leaks=",".join(map(str, cast.leaks)),
                 attention=cast.attention, condition=cast.condition,
             )

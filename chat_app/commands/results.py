@@ -1,20 +1,43 @@
 """`heard results STUDY`: what the blind votes of a study say, as tables, as JSON, or as pictures."""
 
+from collections.abc import Callable
+from enum import StrEnum
+from functools import partial
+from math import inf
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from heard.errors import UserError
 
 if TYPE_CHECKING:
+    from heard.chat_app.commands.results_more import Compute
     from heard.chat_app.results.records import StudyResults, VoteFilter
+    from heard.db.study_records import StudyRecord
+    from heard.db.study_store import StudyStore
 
 app = typer.Typer()
 
 
 class ResultsError(UserError):
     """There are no such results; `str()` names the fault and the next step."""
+
+
+class By(StrEnum):
+    """Tables that `--by` shows."""
+
+    ITEM = "item"
+    CONDITION = "condition"
+    SOURCE = "source"
+
+
+class Covariate(StrEnum):
+    """What `--adjust` holds equal."""
+
+    POSITION = "position"
+    LENGTH = "length"
+    TIME = "time"
 
 
 @app.command()
@@ -30,6 +53,20 @@ def results(
     passed_attention: Annotated[
         bool, typer.Option("--passed-attention", help="Leave out people who failed an attention item.")
     ] = False,
+    min_seconds: Annotated[
+        float | None,
+        typer.Option("--min-seconds", metavar="SECONDS", help="Leave out votes that took less time."),
+    ] = None,
+    by: Annotated[
+        By | None, typer.Option("--by", help="One table by item, by condition or by source, in place of the others.")
+    ] = None,
+    flow: Annotated[
+        bool, typer.Option("--flow", help="How many people joined, voted, finished, withdrew, and were left out.")
+    ] = False,
+    adjust: Annotated[
+        list[Covariate] | None,
+        typer.Option("--adjust", help="Strengths with this held equal; may be given several times."),
+    ] = None,
     hide: Annotated[
         list[str] | None,
         typer.Option(
@@ -47,6 +84,10 @@ def results(
     heard results warm --json > warm.json    for a script
     heard results warm --hide human          without a source, and all votes
     heard results warm --pictures figures    most-least.svg and strengths.svg
+    heard results warm --by item             ballots, marks and agreement by item
+    heard results warm --flow                who came how far, as in a CONSORT diagram
+    heard results warm --adjust length       strengths if all answers were equally long
+    heard results warm --min-seconds 5       without votes of less than 5 seconds
 
     Counted are people whose newest answer allows research. Attention items,
     and ballots on which an answer gave its source away, are left out; the
@@ -55,22 +96,48 @@ def results(
     Share: of the ballots where the source could be marked and that were not
     skipped, with Wilson's interval. Strength: Bradley-Terry, in log-odds,
     freed of position effects, with a bootstrap over people. Alpha: agreement
-    on items beyond the overall favourites; 1 is full, 0 is chance.
+    on items beyond the overall favourites; 1 is full, 0 is chance. Pairs: of
+    two people on one item, those that say the same.
+
+    --adjust: position is in the strengths of the usual tables already.
+    Length is per doubling of an answer's words. Time is the same for all
+    answers of a ballot, so it tells how a source fares as people take longer.
     """
     from heard.chat_app.results.records import VoteFilter
 
-    study_results = _without(_found(study, VoteFilter(condition, with_leaks, passed_attention)), hide or [])
-    if as_json:
-        import json
-        from dataclasses import asdict
+    if min_seconds is not None and not 0 <= min_seconds < inf:
+        raise ResultsError("--min-seconds is a number of seconds from 0 up, such as 5.")
+    wanted = VoteFilter(condition, with_leaks, passed_attention, min_seconds)
+    if by or flow or adjust:
+        from heard.chat_app.commands.results_more import show_more
 
-        typer.echo(json.dumps(asdict(study_results), ensure_ascii=False, indent=2))
+        if sum(map(bool, (by, flow, adjust))) > 1:
+            raise ResultsError("--by, --flow and --adjust each show something of their own. Give one of them.")
+        if hide or (pictures is not None and not flow):
+            option = "--hide" if hide else "--pictures"
+            raise ResultsError(f"{option} does not go with {'--by' if by else '--flow' if flow else '--adjust'}.")
+        names = [one.value for one in adjust or []]
+        drawings: dict[str, Callable[[], str]] = show_more(
+            lambda compute: _found(study, wanted, compute), by.value if by else None, names, as_json
+        )
     else:
-        from heard.chat_app.commands.results_tables import show
+        study_results = _without(_found(study, wanted, _usual), hide or [])
+        from heard.chat_app.commands.results_tables import as_text, show
+        from heard.chat_app.results.charts import PICTURES
 
-        show(study_results)
+        if as_json:
+            typer.echo(as_text(study_results))
+        else:
+            show(study_results)
+        drawings = {name: partial(draw, study_results) for name, draw in PICTURES.items()}
     if pictures is not None:
-        _draw(study_results, pictures, quiet=as_json)
+        _draw({name: draw() for name, draw in drawings.items()}, pictures, quiet=as_json)
+
+
+async def _usual(studies: "StudyStore", record: "StudyRecord", wanted: "VoteFilter") -> "StudyResults":
+    from heard.chat_app.results.study_results import study_results
+
+    return await study_results(studies, record.id, wanted)
 
 
 def _without(study_results: "StudyResults", names: list[str]) -> "StudyResults":
@@ -85,10 +152,8 @@ def _without(study_results: "StudyResults", names: list[str]) -> "StudyResults":
     return hide(study_results, names)
 
 
-def _draw(study_results: "StudyResults", folder: Path, *, quiet: bool) -> None:
-    from heard.chat_app.results.charts import PICTURES
-
-    files = {f"{name}.svg": draw(study_results) for name, draw in PICTURES.items()}
+def _draw(drawings: dict[str, str], folder: Path, *, quiet: bool) -> None:
+    files = {f"{name}.svg": drawing for name, drawing in drawings.items()}
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for name, drawing in files.items():
@@ -100,25 +165,24 @@ def _draw(study_results: "StudyResults", folder: Path, *, quiet: bool) -> None:
     typer.echo(f"Pictures: {', '.join(str(folder / name) for name in files)}", err=quiet)
 
 
-def _found(study: str, wanted: "VoteFilter") -> "StudyResults":
+def _found(study: str, wanted: "VoteFilter", compute: "Compute") -> Any:
     import asyncio
 
     from heard.chat_app.common.settings import load_settings
-    from heard.chat_app.results.study_results import study_results
     from heard.db.engine import open_database
     from heard.db.study_store import StudyStore
     from heard.hints import nearest_name
 
-    async def run() -> "StudyResults":
+    async def run() -> Any:
         settings = load_settings()
         async with open_database(settings.database, lock_seconds=settings.save_seconds) as engine:
             studies = StudyStore(engine)
-            known = {record.id: None for record in await studies.studies()}
+            known = {record.id: record for record in await studies.studies()}
             if not known:
                 raise ResultsError("There is no study in this database yet. See `heard study --help`.")
             if study not in known:
                 raise ResultsError(f'There is no study "{study}" in this database. {nearest_name(study, known)}')
-            read = await study_results(studies, study, wanted)
+            read = await compute(studies, known[study], wanted)
             if wanted.condition is not None and wanted.condition not in read.conditions:
                 named = ", ".join(read.conditions) or "none"
                 raise ResultsError(f'No vote of "{study}" is in condition "{wanted.condition}". There are: {named}.')

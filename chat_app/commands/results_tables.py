@@ -1,5 +1,9 @@
 """The tables of `heard results`."""
 
+import json
+from dataclasses import asdict
+from typing import Any
+
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
@@ -7,6 +11,11 @@ from rich.table import Table
 from heard.chat_app.results.display import chance_of, counts, interval, left_out, odds, odds_interval, percent, sample
 from heard.chat_app.results.records import Agreement, StudyResults
 from heard.db.study_records import LETTERS
+
+
+def as_text(found: Any) -> str:
+    """Return a record as JSON. A figure that does not exist is null: NaN would be no JSON."""
+    return json.dumps(asdict(found), ensure_ascii=False, indent=2, allow_nan=False)
 
 
 def show(results: StudyResults) -> None:
@@ -18,7 +27,8 @@ def show(results: StudyResults) -> None:
         part(console, results)
 
 
-def _table(title: str, *columns: str) -> Table:
+def new_table(title: str, *columns: str) -> Table:
+    """Return a table whose first column is a name and whose others are figures."""
     table = Table(title=title, title_justify="left", title_style="bold")
     for number, column in enumerate(columns):
         table.add_column(column, justify="left" if number == 0 else "right", overflow="fold")
@@ -27,7 +37,7 @@ def _table(title: str, *columns: str) -> Table:
 
 def _shares(console: Console, results: StudyResults) -> None:
     title = f"{escape(results.study)}: marked as most and as least empathetic, with intervals of 95%"
-    table = _table(title, "source", "most", "95%", "of ballots", "least", "95%", "of ballots")
+    table = new_table(title, "source", "most", "95%", "of ballots", "least", "95%", "of ballots")
     for one in results.shares:
         most, least = one.most, one.least
         table.add_row(
@@ -46,7 +56,7 @@ def _strengths(console: Console, results: StudyResults) -> None:
         console.print(f"Strengths: not estimable. {escape(fitted.reason)} {sample(fitted)}")
         return
     title = f"Strength in log-odds (mean 0), and chance of most among all. {sample(fitted)}"
-    table = _table(title, "source", "strength", "95%", "chance", "ballots")
+    table = new_table(title, "source", "strength", "95%", "chance", "ballots")
     for one in fitted.sources:
         table.add_row(
             escape(one.source), odds(one.strength), odds_interval(one.low, one.high), percent(one.chance),
@@ -61,7 +71,7 @@ def _strengths(console: Console, results: StudyResults) -> None:
 def _positions(console: Console, results: StudyResults) -> None:
     effects = {one.position: one for one in results.strengths.positions}
     if results.position.positions:
-        table = _table("Position", "place", "marked as most", "95%", "marks", "effect on most", "effect on least")
+        table = new_table("Position", "place", "marked as most", "95%", "marks", "effect on most", "effect on least")
         for row in results.position.positions:
             effect = effects.get(row.position)
             table.add_row(
@@ -79,16 +89,24 @@ def _positions(console: Console, results: StudyResults) -> None:
 
 
 def agreement_words(one: Agreement) -> str:
-    """Return alpha with its basis, or why there is none."""
+    """Return alpha and the pairs with their basis and intervals, or why there are none."""
     if one.alpha is None:
         return one.reason or ""
-    return f"{one.alpha:.3f} over {one.items} items and {one.judgements} judgements."
+    ends = "" if one.low is None or one.high is None else f" ({one.low:.3f} to {one.high:.3f})"
+    said = [f"{one.alpha:.3f}{ends} over {one.items} items and {one.judgements} judgements."]
+    if one.equal is not None:
+        ends = "" if one.equal_low is None else f" ({interval(one.equal_low, one.equal_high)})"
+        said.append(
+            f"Of {one.pairs} pairs of people on one item {percent(one.equal)}{ends} say the same, where chance gives "
+            f"{percent(one.by_chance)}."
+        )
+    return " ".join([*said, *([one.interval_reason] if one.interval_reason else [])])
 
 
 def _leaks(console: Console, results: StudyResults) -> None:
     if not results.leaks:
         return
-    table = _table("Showings that gave their source away", "source", "rate", "95%", "showings")
+    table = new_table("Showings that gave their source away", "source", "rate", "95%", "showings")
     for one in results.leaks:
         table.add_row(
             escape(one.source), percent(one.rate.share), interval(one.rate.low, one.rate.high), counts(one.rate)
@@ -99,7 +117,7 @@ def _leaks(console: Console, results: StudyResults) -> None:
 def _trial(console: Console, results: StudyResults) -> None:
     if not results.trial:
         return
-    table = _table(
+    table = new_table(
         "Trial of auto-improve: marked as most, by what chance assigned", "source", "assigned", "showings", "control",
         "showings", "difference", "95%",
     )  # fmt: skip
@@ -114,7 +132,7 @@ def _trial(console: Console, results: StudyResults) -> None:
 
 def _counted(console: Console, results: StudyResults) -> None:
     counted = results.counted
-    table = _table(f"Votes, by {results.people} people", "what", "votes")
+    table = new_table(f"Votes, by {results.people} people", "what", "votes")
     for what, number in (
         ("Ranked", counted.ranked),
         ("About the same", counted.same),

@@ -2,11 +2,13 @@
 `krippendorff`."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import krippendorff
 import numpy as np
 
+from heard.chat_app.results.agreement_interval import PairAgreement, pair_agreement
 from heard.chat_app.results.records import Agreement
 from heard.db.study_records import Choice
 from heard.db.vote_reads import Cell
@@ -18,11 +20,13 @@ FEW = "No item was judged by two people or more."
 ONE = "Everybody said the same, so there is no disagreement to set against chance."
 
 
-def agreement(cells: list[Cell], cell: Ints, item: Ints, value_of: Callable[[Cell], str | None]) -> Agreement:
-    """Return alpha over items (units) and people (raters).
+def agreement(
+    cells: list[Cell], cell: Ints, item: Ints, value_of: Callable[[Cell], str | None], person: Ints | None = None
+) -> Agreement:
+    """Return alpha over items (units) and people (raters); with `person` also the agreement of pairs, and intervals.
 
-    `cell` and `item` have one entry for each vote: an index into `cells`, and the item's number or -1. `value_of`
-    returns the value of a cell, or None for a missing one, which alpha allows.
+    `cell`, `item` and `person` have one entry for each vote: an index into `cells`, the item's number or -1, and the
+    person's number. `value_of` returns the value of a cell, or None for a missing one, which alpha allows.
     """
     values = [value_of(one) for one in cells]
     names = sorted({value for value in values if value is not None})
@@ -33,7 +37,27 @@ def agreement(cells: list[Cell], cell: Ints, item: Ints, value_of: Callable[[Cel
         return Agreement(None, LIVE if len(item) and (item < 0).all() else FEW, 0, 0)
     counts = np.zeros((int(item[judged].max()) + 1, len(names)), dtype=int)
     np.add.at(counts, (item[judged], code[judged]), 1)
-    return _alpha(counts)
+    found = _alpha(counts)
+    if person is None or found.alpha is None:
+        return found
+    pairs = pair_agreement(code[judged], item[judged], person[judged])
+    return found if pairs is None else with_pairs(found, pairs)
+
+
+def with_pairs(found: Agreement, pairs: PairAgreement) -> Agreement:
+    """Return the agreement with that of pairs, and with intervals."""
+    alpha, equal = pairs.alpha, pairs.observed
+    return replace(
+        found,
+        low=alpha.low,
+        high=alpha.high,
+        interval_reason=alpha.reason or equal.reason,
+        pairs=pairs.pairs,
+        equal=equal.value,
+        equal_low=equal.low,
+        equal_high=equal.high,
+        by_chance=pairs.chance,
+    )
 
 
 def agreement_of_marks(marks: Sequence[tuple[bool, ...]]) -> Agreement:

@@ -4,6 +4,7 @@ from heard.chat_app.results.records import InclusionCounts, Share, Strengths
 
 MISSING = "–"
 LEFT_OUT = (
+    ("too_fast", "Faster than the fewest seconds asked for."),
     ("no_consent", "The person has not allowed research, or has withdrawn."),
     ("attention_items", "Votes on attention items, which judge the person and not the answers."),
     ("other_conditions", "Another condition than the one asked for."),

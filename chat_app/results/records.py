@@ -27,6 +27,8 @@ class VoteFilter:
     """Include ballots on which an answer gave its source away."""
     passed_attention: bool = False
     """Only people who failed no attention item."""
+    min_seconds: float | None = None
+    """Only votes that took at least this long, seconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +53,8 @@ class InclusionCounts:
     """Excluded on request: votes of people who failed an attention item."""
     leaks: int
     """Excluded unless requested: an answer on the ballot gave its source away."""
+    too_fast: int = 0
+    """Excluded on request, before all others: the vote took less than `min_seconds`, whoever cast it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +127,18 @@ class Agreement:
     """Number of items that two people or more judged."""
     judgements: int
     """Number of judgements of those items."""
+    low: float | None = None
+    high: float | None = None
+    interval_reason: str | None = None
+    """Why there are no intervals, of alpha or of the pairs; None if there are, or no alpha."""
+    pairs: int = 0
+    """Number of pairs of judgements of one item by two people."""
+    equal: float | None = None
+    """Share of these pairs that say the same, 0..1."""
+    equal_low: float | None = None
+    equal_high: float | None = None
+    by_chance: float | None = None
+    """Share of all pairs of judgements, of whatever items, that say the same: what alpha is measured from."""
 
 
 @dataclass(frozen=True, slots=True)

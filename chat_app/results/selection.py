@@ -17,7 +17,7 @@ Cells = Mapping[Cell, int]
 def select_votes(counts: VoteCounts, wanted: VoteFilter) -> tuple[Cells, InclusionCounts]:
     """Return the included votes by cell, and the numbers of included and excluded ones."""
     rest = Counter(counts.everybody)
-    rows = rest.total()
+    rows = rest.total() + counts.too_fast
     rest.subtract(counts.refusing)
     left: Counter[str] = Counter(no_consent=sum(counts.refusing.values()))
     kept: dict[Cell, int] = {}
@@ -42,6 +42,7 @@ def select_votes(counts: VoteCounts, wanted: VoteFilter) -> tuple[Cells, Inclusi
         kept=by_choice.total(),
         **{choice.value: by_choice[choice.value] for choice in Choice},
         **{reason: left[reason] for reason in EXCLUSION_REASONS},
+        too_fast=counts.too_fast,
     )
 
 

@@ -20,7 +20,7 @@ async def study_results(studies: StudyStore, study_id: str, wanted: VoteFilter) 
 
     Raises StoreError.
     """
-    votes = await read_votes(studies.engine, study_id, rows=True)
+    votes = await read_votes(studies.engine, study_id, rows=True, min_seconds=wanted.min_seconds)
     return await asyncio.to_thread(compute_results, study_id, votes, wanted)
 
 
@@ -43,8 +43,8 @@ def compute_results(study_id: str, votes: StudyVotes, wanted: VoteFilter) -> Stu
         conditions=sorted({one.condition for one in research_votes if one.condition is not None}),
         shares=shares(cells),
         strengths=strengths(rows.cells, cell, person),
-        agreement_most=agreement(rows.cells, cell, item, most_value),
-        agreement_least=agreement(rows.cells, cell, item, least_value),
+        agreement_most=agreement(rows.cells, cell, item, most_value, person),
+        agreement_least=agreement(rows.cells, cell, item, least_value, person),
         position=position_bias(cells),
         leaks=leaks({one: number for one, number in research_votes.items() if one.attention is None}),
         trial=trial(votes.trial, wanted),

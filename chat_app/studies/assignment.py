@@ -30,7 +30,7 @@ NOT_LISTED = "This study is open to invited people only, and this link is not on
 NO_LINK = "This study is open to invited people only. Open the link that was sent to you."
 NO_ID = (
     "This study needs a link with an id of your own, and the one that you opened has none. Open the whole link that "
-    "was sent to you, or ask whoever sent it for a new one. Nothing was stored."
+    "was sent to you, or ask whoever sent it for a new one. Nothing about you was stored."
 )
 NO_ITEMS = "This study has nothing to judge yet. Whoever runs it must add its items first."
 FEWEST_ANSWERS = 2

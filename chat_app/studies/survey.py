@@ -6,6 +6,7 @@ last page when they have judged as many messages as the study requires.
 `BlindBallot` has no field that could hold a source, so that no page can show one before the vote.
 """
 
+import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -16,20 +17,25 @@ from heard.chat_app.common.text import clean_unicode, has_visible
 from heard.chat_app.conversation.services import Services
 from heard.chat_app.safety.assessment import assess
 from heard.chat_app.safety.bounded_text import bounded_text
-from heard.chat_app.studies.assignment import admission_refusal
+from heard.chat_app.studies.assignment import FULL, NO_ID, NO_LINK, NOT_LISTED, admission_refusal
 from heard.chat_app.studies.enrolment import enrol
 from heard.chat_app.studies.study_file import StudyFile, study_of
 from heard.chat_app.studies.votes import Marks
-from heard.db.errors import StudyRefused
+from heard.db.device_change import FINISHED, USED
+from heard.db.errors import StoreError, StudyRefused
+from heard.db.studies import ENDED
 from heard.db.study_records import (
     LETTERS,
     AnswerRecord,
     BallotRecord,
     Choice,
     EnrolmentRecord,
+    FlowReason,
     StudyKind,
     VoteRecord,
 )
+
+log = logging.getLogger(__name__)
 
 CLOSING_LIMIT = 5_000
 """Most characters of the answer to the open question."""
@@ -42,6 +48,17 @@ OTHER_LINK = (
 TOO_BUSY = "Many answers came at once, so yours was not taken. It is still here: please send it again."
 TOO_LONG = "Your answer has {length:,} characters, and {most:,} fit. Please shorten it."
 
+WHY_NOT = {
+    NO_ID: FlowReason.NO_ID,
+    NO_LINK: FlowReason.NO_ID,
+    NOT_LISTED: FlowReason.NOT_LISTED,
+    FULL: FlowReason.FULL,
+    ENDED: FlowReason.ENDED,
+    USED: FlowReason.IN_USE,
+    FINISHED: FlowReason.IN_USE,
+}
+"""By which reason a visit is counted that is refused with a sentence."""
+
 
 class Consent(Enum):
     """A visitor's consent to a survey, which needs use of the chat and research under the current notice."""
@@ -53,11 +70,14 @@ class Consent(Enum):
 
 
 class PageRefused(Exception):
-    """A survey page is not shown; instead there are an HTTP status, a title and a sentence."""
+    """A survey page is not shown; instead there are an HTTP status, a title and a sentence.
 
-    def __init__(self, status: int, title: str, sentence: str) -> None:
+    `counted` is the reason by which the study's flow counts the visit; None if it is not counted.
+    """
+
+    def __init__(self, status: int, title: str, sentence: str, counted: FlowReason | None = None) -> None:
         super().__init__(sentence)
-        self.status, self.title, self.sentence = status, title, sentence
+        self.status, self.title, self.sentence, self.counted = status, title, sentence, counted
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +186,7 @@ class Surveys:
         """Raise PageRefused (403) if the id of a link has been used in another browser and cannot go on in this one."""
         holder = await self._studies.holder(study.id, external) if external else None
         if holder is not None and holder.participant_id != participant_id and holder.refusal:
-            raise PageRefused(403, "This link is in use", holder.refusal)
+            raise PageRefused(403, "This link is in use", holder.refusal, FlowReason.IN_USE)
 
     async def length(self, study: StudyFile) -> int:
         """Return the most ballots that a new person gets; attention items are added to the study's own number."""
@@ -184,7 +204,17 @@ class Surveys:
         try:
             await enrol(self._studies, study, participant_id, external)
         except StudyRefused as refused:
-            raise PageRefused(403, "Not open to you", str(refused)) from None
+            raise PageRefused(403, "Not open to you", str(refused), WHY_NOT.get(str(refused))) from None
+
+    async def turned_away(self, study_id: str, reason: FlowReason | None, participant_id: str | None = None) -> None:
+        """Count a visit that was not let in, unless the person takes part already. A lost number stops no page."""
+        try:
+            if reason is None or await self._studies.study(study_id) is None:
+                return
+            if participant_id is None or await self._studies.enrolment(study_id, participant_id) is None:
+                await self._studies.count_turned_away(study_id, reason)
+        except StoreError as error:
+            log.warning("A visit that a study turned away was not counted: %s", error)
 
     async def blind_ballot(self, ballot: BallotRecord) -> BlindBallot:
         """Return a ballot without its sources. Raises PageRefused (404) if its item does not exist any more."""
@@ -215,10 +245,10 @@ def check_entry(study: StudyFile, external: str | None, participation: Participa
     """Raise PageRefused if a link does not admit this visitor. Enrolled people may come back without an id."""
     if participation is not None:
         if external is not None and external != participation.enrolment.external_id:
-            raise PageRefused(409, "Already taking part", OTHER_LINK)
+            raise PageRefused(409, "Already taking part", OTHER_LINK, FlowReason.OTHER_LINK)
         return
     if sentence := admission_refusal(study, external):
-        raise PageRefused(403, "Not open to you", sentence)
+        raise PageRefused(403, "Not open to you", sentence, WHY_NOT.get(sentence))
 
 
 @dataclass(frozen=True, slots=True)

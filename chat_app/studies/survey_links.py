@@ -20,7 +20,7 @@ Query = Sequence[tuple[str, str]]
 _ID = rf"[A-Za-z0-9][A-Za-z0-9._-]{{0,{LONGEST_ID - 1}}}"
 _STUDY = r"[a-z0-9][a-z0-9_-]{0,62}"
 _PARAMETER = r"[A-Za-z][A-Za-z0-9._-]{0,63}"
-_ENTRY = re.compile(rf"/survey/{_STUDY}(?:\?{_PARAMETER}={_ID})?")
+_ENTRY = re.compile(rf"/survey/({_STUDY})(?:\?{_PARAMETER}={_ID})?")
 _UNFILLED = ("undefined", "null", "none", "nan")
 
 DAMAGED = (
@@ -90,6 +90,12 @@ def consent_url(study: StudyFile, external: str | None) -> str:
 def safe_next_url(url: str) -> str:
     """Return `url` if it is the entry of a survey on this server, else ""."""
     return url if _ENTRY.fullmatch(url) else ""
+
+
+def survey_of(url: str) -> str:
+    """Return the id of the survey whose entry `url` is; "" for any other."""
+    found = _ENTRY.fullmatch(url)
+    return found[1] if found else ""
 
 
 def _values(query: Query, name: str) -> list[str]:

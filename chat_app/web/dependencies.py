@@ -21,6 +21,7 @@ from heard.chat_app.web.researcher import Researcher
 from heard.chat_app.web.score_queue import ScoreQueue
 from heard.chat_app.web.sender_lines import SenderLines
 from heard.chat_app.web.senders import address_of, from_this_machine, is_loopback, sender_of
+from heard.db.study_records import FlowReason
 
 MANY_FROM_HERE = (
     "Many people have taken part in this study from your network today, so nobody new can just now. If you take part "
@@ -76,7 +77,7 @@ def check_newcomer(request: Request, site: Site, study: StudyFile) -> None:
     if study.allow or (is_loopback(address) and not from_this_machine(request.scope)):
         return
     if site.newcomers.seconds_to_wait(f"{study.id} {address}"):
-        raise PageRefused(429, "Not open to you", MANY_FROM_HERE)
+        raise PageRefused(429, "Not open to you", MANY_FROM_HERE, FlowReason.ADDRESS_LIMIT)
 
 
 async def participant_of(request: Request, site: SiteDep) -> str | None:

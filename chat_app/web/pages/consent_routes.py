@@ -12,11 +12,12 @@ from heard.chat_app.common.identity import COOKIE_SECONDS, COUNTRY_COOKIE, VISIT
 from heard.chat_app.common.notice import notice
 from heard.chat_app.common.places import in_force
 from heard.chat_app.safety.crisis_numbers import countries
-from heard.chat_app.studies.survey_links import safe_next_url
+from heard.chat_app.studies.survey_links import safe_next_url, survey_of
 from heard.chat_app.web.dependencies import CountryDep, ParticipantDep, Site, SiteDep, check_newcomer
 from heard.chat_app.web.pages.crisis_help import SAY, child_lines, phone_numbers
 from heard.chat_app.web.pages.rendering import page
 from heard.db.records import ConsentRecord
+from heard.db.study_records import FlowReason
 
 CHAT = "/chat/"
 NEW_VISITOR = "heard-new-visitor-1"
@@ -146,6 +147,7 @@ def _remember(site: Site, response: Response, participant: str) -> Response:
 
 
 async def _refused(site: Site, stored: ConsentRecord | None, country: str | None, to: str) -> Response:
+    await _count_refusal(site, stored, to, FlowReason.DECLINED)
     await _withdraw(site, stored)
     # Not the chat's hand-off: its words answer a message, and here nobody has written one.
     return page("declined.html", stored=stored is not None, survey=safe_next_url(to), **phone_numbers(country))
@@ -153,6 +155,7 @@ async def _refused(site: Site, stored: ConsentRecord | None, country: str | None
 
 async def _minor(site: Site, stored: ConsentRecord | None, country: str | None, to: str) -> Response:
     """Say kindly that the chat is for adults, and who listens to children."""
+    await _count_refusal(site, stored, to, FlowReason.UNDER_AGE)
     await _withdraw(site, stored)
     return page(
         "minor.html",
@@ -162,6 +165,12 @@ async def _minor(site: Site, stored: ConsentRecord | None, country: str | None, 
         child_lines=child_lines(country),
         say=SAY,
     )
+
+
+async def _count_refusal(site: Site, stored: ConsentRecord | None, to: str, reason: FlowReason) -> None:
+    """Count it for the study whose link led here, if one did. Who takes part there withdraws, and is counted so."""
+    if study := survey_of(to):
+        await site.surveys.turned_away(study, reason, stored.participant_id if stored else None)
 
 
 async def _withdraw(site: Site, stored: ConsentRecord | None) -> None:

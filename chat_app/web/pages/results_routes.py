@@ -1,6 +1,7 @@
 """`/results`: what the blind votes of a study say, for the researcher's role only."""
 
 import secrets
+from math import inf
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Form, Query, Request
@@ -20,6 +21,7 @@ from heard.db.study_records import LEAST_FROM, LETTERS, StudyRecord
 OFF = "This page is off. Whoever runs heard turns it on by the setting researcher_token."
 WRONG = "That is not the token. It is the value of researcher_token in the settings of this server."
 LOCKED_OUT = "There were too many wrong tokens. Please try again in five minutes."
+NO_SECONDS = "The fewest seconds of a vote are a number from 0 up, such as 5. Go back and correct it."
 NO_STUDY = "There is no such study in this database."
 
 
@@ -43,9 +45,15 @@ async def study_named(site: SiteDep, study: str) -> StudyRecord:
     return found
 
 
-async def wanted_votes(condition: str = "", leaks: str = "", attention: str = "") -> VoteFilter:
-    """What the form of the page asks for."""
-    return VoteFilter(condition or None, leaks == "with", attention == "passed")
+async def wanted_votes(condition: str = "", leaks: str = "", attention: str = "", seconds: str = "") -> VoteFilter:
+    """What the form of the page asks for. Raises EarlyResponse (422) for seconds that are none."""
+    try:
+        least = float(seconds) if seconds.strip() else None
+    except ValueError:
+        least = -1.0
+    if least is not None and not 0 <= least < inf:
+        raise EarlyResponse(error_page(422, "Not a time", NO_SECONDS))
+    return VoteFilter(condition or None, leaks == "with", attention == "passed", least or None)
 
 
 async def hidden_sources(hide: Annotated[list[str], Query(default_factory=list)]) -> list[str]:

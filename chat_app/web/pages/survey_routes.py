@@ -3,6 +3,8 @@
 No page here is cached, and none before the own vote is made from anything that names a source.
 """
 
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
 from typing import Annotated, Any
@@ -37,7 +39,7 @@ from heard.chat_app.web.pages.crisis_help import handoff_card
 from heard.chat_app.web.pages.markup import as_html
 from heard.chat_app.web.pages.rendering import EarlyResponse, page
 from heard.db.errors import StoreError
-from heard.db.study_records import LETTERS, BallotRecord, VoteRecord, is_informed
+from heard.db.study_records import LETTERS, BallotRecord, FlowReason, VoteRecord, is_informed
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,14 +78,26 @@ async def enter(
 ) -> tuple[str, Participation | None]:
     """Return somebody who may take part and has agreed, enrolled or not. Raises PageRefused and EarlyResponse."""
     participation = await site.surveys.participation(study, participant) if participant else None
-    check_entry(study, external, participation)
-    await site.surveys.check_link(study, external, participant)
+    async with counted(site, study):
+        check_entry(study, external, participation)
+        await site.surveys.check_link(study, external, participant)
     consent = await site.surveys.consent(participant)
     if participant is None or consent is Consent.MISSING:
         raise _redirect(consent_url(study, external))
     if consent is Consent.NO_RESEARCH:
+        await site.surveys.turned_away(study.id, FlowReason.NO_RESEARCH, participant)
         raise _redirect(entry_url(study, external, "/research"))
     return participant, participation
+
+
+@asynccontextmanager
+async def counted(site: Site, study: StudyFile) -> AsyncIterator[None]:
+    """Count a visit that is refused in this block, for the study's flow."""
+    try:
+        yield
+    except PageRefused as refused:
+        await site.surveys.turned_away(study.id, refused.counted)
+        raise
 
 
 async def visit_of(site: SiteDep, name: str, participant: ParticipantDep) -> Visit:
@@ -146,9 +160,10 @@ async def start(
     external = checked_id(pid, study)
     known, participation = await enter(site, study, participant, external)
     if participation is None:
-        if study is not site.surveys.live:  # whose people are counted when they come to the first page
-            check_newcomer(request, site, study)
-        await site.surveys.enrol(study, known, external)
+        async with counted(site, study):
+            if study is not site.surveys.live:  # whose people are counted when they come to the first page
+                check_newcomer(request, site, study)
+            await site.surveys.enrol(study, known, external)
     return RedirectResponse(entry_url(study, None), 303)
 
 

@@ -72,6 +72,38 @@ def test_every_table_tells_its_sample_and_a_source_can_be_hidden() -> None:
     assert (read["hidden"], len(read["shares"]), len(all_of_it["shares"])) == ([NAMES[0]], 2, 3)
 
 
+def test_what_costs_more_is_asked_for_by_its_name(folder: Path) -> None:
+    votes = []
+    for person in range(8):
+        for item in range(1, 5):
+            turn, words = item % 3, (60 + item, 30, 90)
+            votes.append(
+                Cast(
+                    person, NAMES[turn:] + NAMES[:turn], most=1 + person % 2, least=3, item=item,
+                    condition="xy"[item % 2], seconds=person + item, words=words[turn:] + words[:turn],
+                )
+            )  # fmt: skip
+    fill(votes)
+    for arguments, said in (
+        (["--by", "item"], ("by item", NAMES[1], "42.9%")),
+        (["--by", "condition"], ("by condition", "x: 16 votes of 8 people.")),
+        (["--by", "source"], ("Led: items", "of 32")),
+        (["--flow"], ("Agreed and joined", "In the results", "Of those who began to vote, 0 finished and 8 did not.")),
+        (["--adjust", "length", "--adjust", "time"], ("adjusted for", "From 32 ballots of 8 people.")),
+        (["--min-seconds", "4"], ("Faster than the fewest seconds",)),
+    ):
+        done = run("warm", *arguments)
+        assert done.status == 0, done.stderr
+        for one in said:
+            assert one in " ".join(done.stdout.split()), (arguments, one)
+        found = json.loads(run("warm", "--json", *arguments).stdout)
+        assert found["study"] == "warm"
+        assert "NaN" not in json.dumps(found)
+    assert run("warm", "--flow", "--pictures", "figures").status == 0
+    drawing = ElementTree.parse(folder / "figures" / "flow.svg")
+    assert "Began to vote: 8" in "".join(drawing.getroot().itertext())
+
+
 def test_faults_are_sentences(folder: Path) -> None:
     for arguments, words in (
         (["warm"], "no study in this database yet"),
@@ -79,6 +111,10 @@ def test_faults_are_sentences(folder: Path) -> None:
         (["warm", "--condition", "y"], "There are: x."),
         (["warm", "--hide", "ann & ko"], "Did you mean ann & co?"),
         (["warm", "--pictures", "file/below"], "Cannot write the pictures"),
+        (["warm", "--by", "item", "--flow"], "Give one of them"),
+        (["warm", "--by", "item", "--hide", "ann & co"], "--hide does not go with --by"),
+        (["warm", "--by", "item", "--condition", "y"], "There are: x."),
+        (["warm", "--min-seconds", "nan"], "a number of seconds"),
     ):
         assert words in run(*arguments).sentence
         if words.startswith("no study"):

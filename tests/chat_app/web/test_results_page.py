@@ -84,6 +84,37 @@ async def test_the_token_opens_it_once_and_for_the_path_only(tmp_path: Path, sto
             assert (await web.client.get(path)).status_code == 404
 
 
+MORE = ("items", "conditions", "sources", "flow", "adjusted?adjust=length&adjust=time", "flow.svg")
+
+
+async def test_the_pages_below_are_for_the_role_too_and_escape_names(tmp_path: Path, store: Store) -> None:
+    web = await opened(tmp_path, store)
+    async with web.client:
+        for name in MORE:
+            assert (await web.client.get(f"/results/warm/{name}")).status_code == 401
+        await web.client.post("/results", data={"token": TOKEN}, headers=HERE)
+        for name, said in zip(
+            MORE,
+            ("27.3%", "x: 12 votes of 12 people.", "Items led", "Began to vote", "each source are equally long", "12"),
+            strict=True,
+        ):
+            answer = await web.client.get(f"/results/warm/{name}")
+            assert answer.status_code == 200, name
+            assert answer.headers["cache-control"] == "no-store"
+            assert said in " ".join(answer.text.split()), name
+            assert "<b>ann" not in answer.text
+            assert not re.search(r"\bnan\b", answer.text, re.IGNORECASE)
+            assert (await web.client.get(f"/results/nothing/{name}")).status_code == 404
+        filtered = await web.client.get("/results/warm/items?seconds=3&condition=x")
+        assert "No vote counts yet." in filtered.text  # each took a second
+        assert "votes of 3 seconds or more" in filtered.text
+        assert "Faster than the fewest seconds" in (await web.client.get("/results/warm?seconds=3")).text
+        for wrong in ("soon", "-1", "nan", "inf"):
+            assert (await web.client.get(f"/results/warm?seconds={wrong}")).status_code == 422
+        page = (await web.client.get("/results/warm?seconds=0.5&hide=gpt")).text
+        assert 'href="/results/warm/items?seconds=0.5&amp;hide=gpt"' in page
+
+
 async def test_guesses_are_few(tmp_path: Path, store: Store) -> None:
     web = await opened(tmp_path, store)
     async with web.client:
