@@ -19,7 +19,7 @@ from heard.scorer.records import COMPONENTS, HIGHEST, LOWEST, SCALES, EmpathySco
 from heard.scorer.relevance import LOOKED_BACK, is_short, verdict
 from heard.scorer.repeats import is_loop
 from heard.scorer.shared_emotion import implied_emotion
-from heard.scorer.text import REASONS, language_status, read
+from heard.scorer.text import LONGEST, REASONS, language_status, read
 from heard.scorer.vectors import Vectors
 
 MOST_TOKENS = 2_048
@@ -132,6 +132,21 @@ class Scorer:
         """
         return self.rated(seeker, reply, earlier).score
 
+    def score_as_written(self, reply: str) -> EmpathyScore:
+        """Rate `reply` on 1..3 without repairing it first and without asking whether it can be scored: as a scorer that
+        has neither would, such as the founding study's. For measuring what the repair is for, and for nothing else.
+
+        No message is looked at, so nothing is noted. A text without a token, or with too many, has no score.
+        """
+        text = " ".join(reply.encode("utf-8", "replace").decode().split())
+        seen = self._encoded(text) if text else ScoreStatus.EMPTY
+        if isinstance(seen, ScoreStatus):
+            return self._unscored(seen)
+        facets = self.head.facets(seen.states, seen.projected)
+        score = self._result(ScoreStatus.SCORED, map(float, self.head.components(facets)), None)
+        perceived = self.head.perceived(facets)
+        return replace(score, perceived=None if perceived is None else float(perceived))
+
     def explain(self, seeker: str, reply: str, earlier: Sequence[str] = ()) -> EmpathyScore:
         """The same score with its `evidence`: the words of `reply` that carried each component (`scorer/evidence.py`).
 
@@ -160,10 +175,15 @@ class Scorer:
         reading = read(reply)
         if not reading.text:
             return reading.status
-        tokens = self.encoder.tokens(reading.text)
+        return self._encoded(reading.text)
+
+    def _encoded(self, text: str) -> "_Encoded | ScoreStatus":
+        if len(text) > LONGEST:
+            return ScoreStatus.TOO_LONG
+        tokens = self.encoder.tokens(text)
         if len(tokens.ids) > MOST_TOKENS:
             return ScoreStatus.TOO_LONG
-        return _Encoded(reading.text, tokens, *self.encoder.encode(tokens.ids))
+        return _Encoded(text, tokens, *self.encoder.encode(tokens.ids))
 
     def _rate(self, seeker: str, reply: str, seen: "_Encoded | ScoreStatus", earlier: Sequence[str]) -> EmpathyScore:
         status = language_status(seeker, seen if isinstance(seen, ScoreStatus) else ScoreStatus.SCORED)

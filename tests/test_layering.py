@@ -88,7 +88,7 @@ HOMES = {
     "langchain_openai": {"chat_app/models/providers/"},
     "langsmith": {"chat_app/models/client.py"},
     "markdown_it": {"chat_app/studies/text_features.py", "chat_app/web/pages/markup.py", "scorer/markup.py"},
-    "matplotlib": {"chat_app/comparing/radar.py"},
+    "matplotlib": {"chat_app/comparing/perturb_chart.py", "chat_app/comparing/radar.py"},
     "markupsafe": {"chat_app/web/pages/crisis_help.py", "chat_app/web/pages/markup.py", "chat_app/common/notice.py"},
     "numpy": {"chat_app/comparing/figures.py", "chat_app/results/", "scorer/"},
     "onnxruntime": {"scorer/encoder.py"},

@@ -9,16 +9,18 @@ import typer
 from heard.chat_app.commands.own_head import rater_name
 from heard.chat_app.commands.progress import Progress
 from heard.chat_app.commands.raters import model_of_judge, own_head, with_rater
+from heard.chat_app.commands.report_tables import show_table
 from heard.chat_app.commands.score import HeadOption
 from heard.errors import UserError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from heard.chat_app.comparing.answers import Answer
+    from heard.chat_app.comparing.human_answers import HumanAnswer
     from heard.chat_app.comparing.journal import Journal
     from heard.chat_app.comparing.plan import Plan
-    from heard.chat_app.comparing.questions import Questions
+    from heard.chat_app.comparing.questions import Question, Questions
     from heard.chat_app.comparing.runner import Report
     from heard.chat_app.comparing.tables import ReportTable
     from heard.chat_app.conversation.services import Services
@@ -83,7 +85,22 @@ def compare(
     open_calls: OpenCallsOption = 4,
     per_minute: PerMinuteOption = None,
     head: HeadOption = "",
-    columns: ColumnsOption = "",
+    answers: Annotated[
+        Path | None,
+        typer.Option(
+            "--answers",
+            metavar="FILE",
+            help="Human answers to the questions, as `heard study import` takes them; several to one are averaged.",
+        ),
+    ] = None,
+    columns: Annotated[
+        str,
+        typer.Option(
+            "--columns",
+            metavar="message=NAME,reply=NAME",
+            help="The columns of questions and of human answers, if they have other names.",
+        ),
+    ] = "",
 ) -> None:
     """Answer every question with every model, persona and strategy, and score the answers.
 
@@ -96,11 +113,16 @@ def compare(
     questions, and examples against none, paired, with Wilcoxon's test
     corrected by Holm; tokens and seconds), and radar.png and radar.svg (needs the extra "charts").
 
+    With --answers FILE people's answers to the same questions are scored too:
+    they are the source "human" in every table and radar, and each other source
+    is held against them.
+
     Each answer is in DIR's journal as soon as it is there. After Ctrl-C or
     kill -9 the same command goes on with what is missing or had failed, and
     asks for nothing twice. A question in a crisis is never sent. Failures are
     counted and told, and then the exit status is 2.
     """
+    from heard.chat_app.comparing.human_answers import check_names, question_names
     from heard.chat_app.comparing.plan import (
         Plan,
         default_persona,
@@ -109,8 +131,14 @@ def compare(
         resolve_names,
         with_examples,
     )
+    from heard.chat_app.studies.column_names import parse_columns
 
     wanted = examples_wanted(examples)
+    names = parse_columns(columns)
+    of_questions = names
+    if answers is not None:
+        check_names(names, (questions, answers))
+        of_questions = question_names(questions, names)
 
     def plan(services: "Services", usable: "Questions") -> "Plan":
         library = services.library
@@ -124,28 +152,40 @@ def compare(
             policies=(library.policies["never"],),
             examples=library.examples,
             raters=raters_of(services),
+            human=_people(answers, usable.questions, names),
         )
 
-    def finish(answers: "Sequence[Answer]") -> "list[ReportTable]":
-        from heard.chat_app.comparing.figures import BASELINE, differences, example_differences
+    def finish(found: "Sequence[Answer]") -> "list[ReportTable]":
+        from heard.chat_app.comparing.figures import BASELINE, differences, example_differences, human_differences
         from heard.chat_app.comparing.tables import radar_means, report_tables, results_csv, summary_csv
 
-        pairs, of_examples = differences(answers), example_differences(answers)
-        tables = report_tables(answers, pairs, of_examples)
+        held = differences(found), example_differences(found), human_differences(found)
+        tables = report_tables(found, *held)
         write_files(
             out,
             {
-                "results.csv": results_csv(answers),
-                "summary.csv": summary_csv(answers, pairs, of_examples),
+                "results.csv": results_csv(found),
+                "summary.csv": summary_csv(found, *held),
                 "summary.md": "\n".join(report_table.markdown() for report_table in tables),
             },
         )
-        if not pairs and not of_examples:
+        if not any(held):
             typer.echo(f"Without the strategy {BASELINE} and another one there is nothing to hold against each other.")
-        _draw(radar_means(answers), out)
+        _draw(radar_means(found), out)
         return tables
 
-    run_plan(plan, models, questions, out, open_calls, per_minute, finish, rater=rater_name(head), columns=columns)
+    run_plan(
+        plan,
+        models,
+        questions,
+        out,
+        open_calls,
+        per_minute,
+        finish,
+        rater=rater_name(head),
+        names=of_questions,
+        repeats=answers is not None and answers.resolve() == questions.resolve(),
+    )
 
 
 def run_plan(
@@ -159,14 +199,16 @@ def run_plan(
     *,
     kept: bool = True,
     rater: str = "",
-    columns: str = "",
+    names: "Mapping[str, str] | None" = None,
+    repeats: bool = False,
 ) -> None:
     """Run a plan, show the tables that `finish` makes of its answers, and report. Exit status 2 if anything failed.
 
     Of `models`, as the command line names them, those that are embedded are fetched if need be. `kept` is False if the
     folder `out` is deleted when the command ends. `rater` names what scores the answers; without it that is the
-    head of the settings, and a rater that is not heard's own is refused. `columns` is that of
-    the command line.
+    head of the settings, and a rater that is not heard's own is refused. `names` are our
+    names of columns with those in the file of questions (`parse_columns`), in which with `repeats` a question may come
+    again.
     """
     import asyncio
 
@@ -175,12 +217,11 @@ def run_plan(
     from heard.chat_app.comparing.journal import Journal
     from heard.chat_app.comparing.questions import read_questions
     from heard.chat_app.models.downloads import ensure_weights
-    from heard.chat_app.studies.column_names import parse_columns
 
     settings = load_settings()
     settings = own_head(settings, rater) if rater else settings
     logging.getLogger("heard").setLevel(logging.ERROR)  # failures are told below, once
-    usable = read_questions(questions, settings.message_limit, parse_columns(columns))
+    usable = read_questions(questions, settings.message_limit, names, repeats=repeats)
     _print_left_out(usable)
     called = [*(name.strip() for name in models.split(",")), *model_of_judge(rater)]
     weights = ensure_weights(settings.cache_dir, settings.embedded, also=called)
@@ -207,6 +248,19 @@ def run_plan(
     if report.failed or report.not_tried:
         _print_failures(report, kept)
         raise typer.Exit(2)
+
+
+def _people(
+    path: Path | None, questions: "Sequence[Question]", names: "Mapping[str, str]"
+) -> "tuple[HumanAnswer, ...]":
+    from heard.chat_app.comparing.human_answers import read_human_answers
+
+    if path is None:
+        return ()
+    found = read_human_answers(path, questions, names)
+    for sentence in found.told:
+        typer.echo(sentence, err=True)
+    return tuple(found.answers)
 
 
 def write_files(folder: Path, texts: dict[str, str]) -> None:
@@ -247,23 +301,6 @@ def _draw(means: dict[str, dict[str, float]], out: Path) -> None:
         raise CompareError(f"The radars cannot be written to {out} ({error.strerror}). Make room there.") from None
 
 
-def show_table(report_table: "ReportTable") -> None:
-    """Print a table of a report."""
-    from rich.box import SIMPLE_HEAD
-    from rich.console import Console
-    from rich.markup import escape
-    from rich.table import Table
-
-    table = Table(
-        title=escape(report_table.title), title_justify="left", title_style="bold", box=SIMPLE_HEAD, padding=(0, 1)
-    )
-    for number, column in enumerate(("", *report_table.lines[0].cells)):
-        table.add_column(column, justify="right" if number else "left", overflow="fold", no_wrap=number == 0)
-    for line in report_table.lines:
-        table.add_row(escape(line.name), *(escape(text) for text in line.cells.values()))
-    Console(highlight=False).print(table)
-
-
 def _print_left_out(questions: "Questions") -> None:
     for sentence in questions.told:
         typer.echo(sentence, err=True)
@@ -277,8 +314,8 @@ def _print_left_out(questions: "Questions") -> None:
 
 
 def _print_failures(report: "Report", kept: bool) -> None:
-    for (question, model, persona, strategy, _), (_, sentence) in list(report.failed.items())[:MOST_LISTED]:
-        typer.echo(f"line {question}, {model} / {persona} / {strategy}: {sentence}", err=True)
+    for (question, *source, _), (_, sentence) in list(report.failed.items())[:MOST_LISTED]:
+        typer.echo(f"line {question}, {' / '.join(filter(None, source))}: {sentence}", err=True)
     if len(report.failed) > MOST_LISTED:
         typer.echo(f"... and {len(report.failed) - MOST_LISTED} more.", err=True)
     if report.failed:

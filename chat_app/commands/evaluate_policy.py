@@ -59,6 +59,9 @@ def evaluate_policy(
     nothing is kept.
     """
     from heard.chat_app.comparing.plan import Plan, default_persona, resolve_names
+    from heard.chat_app.studies.column_names import parse_columns
+
+    names = parse_columns(columns)
 
     def plan(services: "Services", usable: "Questions") -> "Plan":
         library = services.library
@@ -87,7 +90,7 @@ def evaluate_policy(
         return tables
 
     if out is not None:
-        run_plan(plan, model, questions, out, open_calls, per_minute, finish, columns=columns)
+        run_plan(plan, model, questions, out, open_calls, per_minute, finish, names=names)
         return
     with tempfile.TemporaryDirectory(prefix="heard-") as scratch:
-        run_plan(plan, model, questions, Path(scratch), open_calls, per_minute, finish, kept=False, columns=columns)
+        run_plan(plan, model, questions, Path(scratch), open_calls, per_minute, finish, kept=False, names=names)

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
-from heard.chat_app.commands.compare import show_table
 from heard.chat_app.commands.progress import Progress
+from heard.chat_app.commands.report_tables import show_table
 from heard.errors import UserError
 
 if TYPE_CHECKING:

@@ -1,29 +1,31 @@
 """`heard perturb`: the founding study's adversarial table, for one reply or as means over a file of replies."""
 
 import sys
-import textwrap
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, BinaryIO
 
 import typer
 
 from heard.chat_app.commands.json_lines import LineError, read_lines
 from heard.chat_app.commands.own_head import open_scorer
+from heard.chat_app.commands.perturb_tables import AS_WRITTEN, REPAIRED, render, table, table_beside
 from heard.chat_app.commands.progress import Progress
 from heard.chat_app.commands.score import CommandError, EncoderOption, HeadOption, seeker_and_reply
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from heard.scorer.evaluation.perturb import Perturb
-    from heard.scorer.evaluation.sensitivity import Change, Summary
-    from heard.scorer.records import EmpathyScore
+    from heard.scorer.evaluation.sensitivity import Change
     from heard.scorer.score import Scorer
 
 app = typer.Typer()
 
 STDIN = "standard input"
-WIDTH = 100
-"""Columns at which a perturbed text is wrapped."""
+PICTURES = (".svg", ".png", ".pdf")
+"""Endings of files that can be drawn."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,21 +55,54 @@ def perturb(
     disguises: Annotated[
         bool, typer.Option("--disguises", help="Disguises that should not move a score, instead of the study's kinds.")
     ] = False,
+    raw: Annotated[
+        bool,
+        typer.Option(
+            "--raw",
+            help="Beside them what a scorer without repair does, which reads each text as it is written (the study's "
+            "Figure 5).",
+        ),
+    ] = False,
+    picture: Annotated[
+        Path | None,
+        typer.Option("--picture", metavar="FILE", help='Draw the changes too, .svg, .png or .pdf (extra "charts").'),
+    ] = None,
     seed: Annotated[int, typer.Option("--seed", help="Another number gives other slips and repetitions.")] = 0,
     head: HeadOption = "",
     encoder: EncoderOption = "",
 ) -> None:
-    """Spoil a reply's wording in the founding study's seven ways, and show how its scores change."""
+    """Spoil a reply's wording in the founding study's seven ways, and show how its scores change.
+
+    \b
+    heard perturb "That sounds so hard." --raw --picture figure5.svg
+    heard perturb --csv --raw --head scorer/heads/study-bert < replies.csv
+
+    The scorer repairs a text before it reads it: Greek letters, leetspeak and
+    misspellings are undone. With --raw the lines "as written" show the same head
+    and encoder without that. Over a file there are means by kind, with --raw
+    with intervals of 95% over its replies, and over those that both have rated.
+    """
     if sum((text is not None, jsonl, csv)) != 1:
         raise CommandError('Give one text, or --jsonl, or --csv: heard perturb "That sounds hard."')
+    if picture is not None and picture.suffix.lower() not in PICTURES:
+        raise CommandError(f"--picture draws {', '.join(PICTURES)}. Give a file with one of these endings.")
     from heard.scorer.evaluation.perturb import DISGUISES, STUDY
 
     kinds = DISGUISES if disguises else STUDY
     if text is not None:
         from heard.scorer.evaluation.sensitivity import changes
 
-        original, found = changes(open_scorer(head, encoder), seeker, text, kinds, seed)
-        typer.echo(render(original, text, found))
+        scorer = open_scorer(head, encoder)
+        original, found = changes(scorer, seeker, text, kinds, seed)
+        if not raw:
+            typer.echo(render(original, text, found))
+            _draw(picture, {REPAIRED: found})
+            return
+        from heard.scorer.evaluation.unrepaired import AsWritten
+
+        original_raw, found_raw = changes(AsWritten(scorer), seeker, text, kinds, seed)
+        typer.echo(render(original, text, found, original_raw, found_raw))
+        _draw(picture, {REPAIRED: found, AS_WRITTEN: found_raw})
         return
     if sys.stdin.isatty():
         name = "csv" if csv else "jsonl"
@@ -77,7 +112,7 @@ def perturb(
         typer.echo(fault, err=True)
     if not replies.pairs:
         raise CommandError("There is no reply to perturb. Give one line for each reply.")
-    typer.echo(_table_of_means(open_scorer(head, encoder), replies.pairs, kinds, seed))
+    typer.echo(_table_of_means(open_scorer(head, encoder), replies.pairs, kinds, seed, raw=raw, picture=picture))
     if replies.faults:
         typer.echo(f"{len(replies.faults)} line(s) could not be read; the table is of the others.", err=True)
         raise typer.Exit(2)
@@ -109,52 +144,19 @@ def from_csv(source: BinaryIO) -> Replies:
     return Replies(pairs, [str(fault) for fault in sheet.faults])
 
 
-def render(original: "EmpathyScore", text: str, found: list["Change"]) -> str:
-    """Return the table of one reply: for each kind the scores with their change, and the perturbed text below."""
-    from heard.scorer.records import READINGS
-
-    if original.empathy is None:
-        return f"Not scored, so there is no change to show. {original.reason}"
-    names = [name for name in READINGS if getattr(original, name) is not None]
-    wide = max(len("original"), *(len(change.kind) for change in found))
-    lines = [" " * wide + "".join(f"  {name.capitalize():<12}" for name in names).rstrip()]
-    cells = [f"{getattr(original, name):.2f}" for name in names]
-    lines += ["original".ljust(wide) + "".join(f"  {cell:<12}" for cell in cells).rstrip(), _wrapped(text)]
-    for change in found:
-        if change.same:
-            lines.append(f"{change.kind:<{wide}}  finds nothing to change")
-            continue
-        if change.by:
-            cells = [f"{getattr(change.score, name):.2f} {change.by[name]:+.2f}" for name in change.by]
-            lines.append(f"{change.kind:<{wide}}" + "".join(f"  {cell:<12}" for cell in cells).rstrip())
-        else:
-            lines.append(f"{change.kind:<{wide}}  not scored: {change.score.reason}")
-        lines.append(_wrapped(change.text))
-    return "\n".join(lines)
-
-
-def table(summaries: list["Summary"], scored: int, unscored: int) -> str:
-    """Return means by kind as Markdown: change of each score ± its standard deviation, and size of Empathy's change."""
-    from heard.scorer.records import READINGS, SCALES
-
-    names = [name for name in READINGS if name in SCALES or any(name in one.mean for one in summaries)]
-    columns = ["replies changed", *(name.capitalize() for name in names), "size of Empathy's change"]
-    lines = ["| | " + " | ".join(columns) + " |", "|---" * (len(columns) + 1) + "|"]
-    for one in summaries:
-        cells = [f"{one.mean[name]:+.3f} ± {one.spread[name]:.3f}" if name in one.mean else "" for name in names]
-        moved = "" if one.moved is None else f"{one.moved:.3f}"
-        lines.append(f"| {one.kind} | {one.changed} of {scored} | " + " | ".join([*cells, moved]) + " |")
-    if lost := [f"{one.kind}: {one.lost}" for one in summaries if one.lost]:
-        lines += ["", f"Scored before and not scored once perturbed: {'; '.join(lost)}."]
-    if unscored:
-        lines += ["", f"{unscored} more replies have no score as they are, so they are in no row of the table."]
-    return "\n".join(lines)
-
-
-def _table_of_means(scorer: "Scorer", pairs: list[tuple[str, str]], kinds: "Mapping[str, Perturb]", seed: int) -> str:
+def _table_of_means(
+    scorer: "Scorer",
+    pairs: list[tuple[str, str]],
+    kinds: "Mapping[str, Perturb]",
+    seed: int,
+    *,
+    raw: bool = False,
+    picture: Path | None = None,
+) -> str:
     from heard.scorer.evaluation.sensitivity import Change, changes, summarise
 
     found: list[Change] = []
+    found_raw: list[Change] = []
     scored = 0
     with Progress() as on_progress:
         for done, (seeker, reply) in enumerate(pairs, 1):
@@ -162,9 +164,45 @@ def _table_of_means(scorer: "Scorer", pairs: list[tuple[str, str]], kinds: "Mapp
             if original.empathy is not None:
                 scored += 1
                 found += of_reply
+                if raw:
+                    from heard.scorer.evaluation.unrepaired import AsWritten
+
+                    found_raw += changes(AsWritten(scorer), seeker, reply, kinds, seed)[1]
             on_progress("perturbing and scoring", done, len(pairs))
-    return table(summarise(found), scored, len(pairs) - scored)
+    summaries = summarise(found)
+    if not raw:
+        _draw(picture, {REPAIRED: found})
+        return table(summaries, scored, len(pairs) - scored)
+    from heard.scorer.evaluation.unrepaired import in_both, intervals
+
+    kept, kept_raw = in_both(found, found_raw)
+    of_both, of_raw = summarise(kept), summarise(kept_raw)
+    _draw(picture, {REPAIRED: kept, AS_WRITTEN: kept_raw})
+    text = table_beside(
+        of_both, of_raw, intervals(kept, of_both), intervals(kept_raw, of_raw), scored, len(pairs) - scored
+    )
+    if lost := [f"{one.kind}: {one.lost}" for one in summaries if one.lost]:
+        text += f"\n\nNot scored once perturbed, and so in neither row: {'; '.join(lost)}."
+    return text
 
 
-def _wrapped(text: str) -> str:
-    return textwrap.fill(" ".join(text.split()), WIDTH, initial_indent="    ", subsequent_indent="    ")
+def _draw(picture: Path | None, found: "Mapping[str, Sequence[Change]]") -> None:
+    """Draw the changes by each scorer; of several replies their means with intervals."""
+    if picture is None:
+        return
+    from heard.chat_app.comparing.perturb_chart import Series, draw_changes
+    from heard.scorer.evaluation.sensitivity import summarise
+    from heard.scorer.evaluation.unrepaired import intervals
+
+    series = []
+    for name, changes in found.items():
+        summaries = summarise(changes)
+        series.append(Series(name, {one.kind: one.mean for one in summaries}, intervals(changes, summaries)))
+    kinds = list(dict.fromkeys(change.kind for changes in found.values() for change in changes))
+    if not kinds:
+        raise CommandError("There is no change to draw: no reply has a score.")
+    try:
+        draw_changes(kinds, series, picture)
+    except OSError as error:
+        raise CommandError(f"{picture} cannot be written ({error.strerror}). Give another name.") from None
+    typer.echo(f"The picture is in {picture}.", err=True)

@@ -202,8 +202,10 @@ def _follow_protocol(out: Path, data: Path | None, shared: Path | None, encoder:
 
     # Before any download, as above.
     if data is not None:
-        _read_labels(data)  # prints which rows are left out
-        table, source = team_table(data), source_of_labels(data)
+        labels = _read_labels(data)  # prints which rows are left out
+        table = team_table(data)
+        source = source_of_labels(data, len(labels.rated), len(table.texts))
+        typer.echo(f"{len(table.texts)} replies are rated on all three components.", err=True)
     else:
         assert shared is not None
         table, source = epitome_table(shared), EPITOME

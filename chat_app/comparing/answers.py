@@ -2,10 +2,13 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from statistics import median
+from itertools import chain
+from statistics import fmean, median
 
+from heard.chat_app.comparing.human_answers import HumanAnswer
 from heard.chat_app.comparing.journal import JournalEntry
 from heard.chat_app.comparing.plan import AnswerKey, Plan, PlannedAnswer
+from heard.chat_app.studies.item_drafts import HUMAN
 from heard.db.records import DraftRecord, ScoreRecord, StepRecord
 from heard.scorer.records import READINGS, SCALES
 
@@ -13,7 +16,8 @@ EMPATHY = "empathy"
 MEASURES = READINGS
 """The scores, each on 1..3: the four of the rubric, and how empathic people would call the answer."""
 Source = tuple[str, str, str]
-"""Model, persona and strategy, by name."""
+"""Model, persona and strategy, by name; of human answers HUMAN and no other name."""
+HUMAN_SOURCE: Source = (HUMAN, "", "")
 COMPLETE, FAILED, MISSING = "complete", "failed", "missing"
 
 
@@ -59,9 +63,10 @@ class Cost:
 
 
 def answers_from_journal(plan: Plan, entries: Iterable[JournalEntry]) -> list[Answer]:
-    """Return every answer of the plan, in its order."""
+    """Return every answer of the plan, in its order, the human ones last."""
     found = {entry.key: entry for entry in entries}
-    return [_answer(planned, found.get(planned.key)) for planned in plan.planned_answers()]
+    planned: Iterator[PlannedAnswer | HumanAnswer] = chain(plan.planned_answers(), plan.human)
+    return [_answer(one, found.get(one.key)) for one in planned]
 
 
 def total_cost(drafts: Sequence[DraftRecord]) -> Cost:
@@ -88,6 +93,21 @@ def score_of(answer: Answer, measure: str) -> float | None:
     return value
 
 
+def source_name(source: Source) -> str:
+    """Return a source's name, such as "smollm2 / listener / plain" or "human"."""
+    return " / ".join(part for part in source if part)
+
+
+def question_scores(answers: Iterable[Answer], measure: str) -> dict[str, float]:
+    """Return the score of each question in one of MEASURES, 1..3: the mean of its scored answers, of which there are
+    several only where people answered. A question without a score is not in it."""
+    found: dict[str, list[float]] = {}
+    for answer in answers:
+        if (value := score_of(answer, measure)) is not None:
+            found.setdefault(answer.key[0], []).append(value)
+    return {question: fmean(values) for question, values in found.items()}
+
+
 def measures_of(answers: Iterable[Answer]) -> tuple[str, ...]:
     """Return the measures of these answers, in order: the four of the rubric, and others that some answer has."""
     scores = [answer.score for answer in answers]
@@ -105,7 +125,7 @@ def by_source(answers: Iterable[Answer]) -> Iterator[tuple[Source, list[Answer]]
     yield from grouped.items()
 
 
-def _answer(planned: PlannedAnswer, entry: JournalEntry | None) -> Answer:
+def _answer(planned: PlannedAnswer | HumanAnswer, entry: JournalEntry | None) -> Answer:
     if entry is None:
         return Answer(planned.key, planned.question.text, MISSING)
     if entry.failure is not None:

@@ -1,8 +1,9 @@
-"""Figures of a comparison: means with intervals; each strategy against plain, and examples against none, on the same
-questions.
+"""Figures of a comparison: means with intervals; each strategy against plain, examples against none, and each source
+against people, on the same questions.
 
 Intervals are of 95%, by the percentile bootstrap over questions (Efron 1979). A difference is paired: only questions
-that both have answered with a score count. Its test is Wilcoxon's signed-rank test (1945), two-sided; over all
+that both have answered with a score count. Several human answers to a question count as their mean, so that
+questions stay the sampling unit. Its test is Wilcoxon's signed-rank test (1945), two-sided; over all
 strategies (or all sources with examples) that are compared, the p values of one score are corrected by Holm's step-down
 method (1979).
 """
@@ -14,7 +15,7 @@ from typing import Any
 import numpy as np
 from scipy.stats import bootstrap, wilcoxon  # type: ignore[import-untyped]
 
-from heard.chat_app.comparing.answers import Answer, Source, measures_of, score_of
+from heard.chat_app.comparing.answers import HUMAN_SOURCE, Answer, by_source, measures_of, question_scores
 from heard.chat_app.comparing.plan import WITHOUT_EXAMPLES
 
 Floats = np.ndarray[Any, np.dtype[Any]]
@@ -42,8 +43,8 @@ class Estimate:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """The difference of a strategy to BASELINE, or of examples to none, in one score, with one model and persona or
-    over ALL of them."""
+    """The difference of a strategy to BASELINE, of examples to none, or of a source to people, in one score, with one
+    model and persona or over ALL of them."""
 
     model: str
     persona: str
@@ -51,7 +52,7 @@ class Difference:
     measure: str
     """A score, by its name in `answers.MEASURES`."""
     estimate: Estimate
-    """Strategy minus plain, or with examples minus without, -2..2; `n` counts the pairs."""
+    """Strategy minus plain, with examples minus without, or source minus human, -2..2; `n` counts the pairs."""
     p: float | None
     """None if no pair differs, or there is none."""
     p_holm: float | None = None
@@ -72,21 +73,22 @@ def differences(answers: Iterable[Answer]) -> list[Difference]:
     Over ALL, a question's difference is the mean of its differences, so that questions stay the sampling unit.
     """
     answers = list(answers)
-    scores = _by_question(answers)
+    scores = dict(by_source(answers))
+    scores.pop(HUMAN_SOURCE, None)
     strategies = list(dict.fromkeys(strategy for _, _, strategy in scores if strategy != BASELINE))
     pairs = list(dict.fromkeys((model, persona) for model, persona, strategy in scores if strategy == BASELINE))
     found: list[Difference] = []
     for measure in measures_of(answers):
         single, pooled = [], []
         for strategy in strategies:
-            by_source: list[dict[str, float]] = []
+            by_pair: list[dict[str, float]] = []
             for model, persona in pairs:
                 paired = _paired_differences(
-                    scores[model, persona, BASELINE], scores.get((model, persona, strategy), {}), measure
+                    scores[model, persona, BASELINE], scores.get((model, persona, strategy), []), measure
                 )
                 single.append(_difference(model, persona, strategy, measure, list(paired.values())))
-                by_source.append(paired)
-            pooled.append(_difference(ALL, ALL, strategy, measure, _question_means(by_source)))
+                by_pair.append(paired)
+            pooled.append(_difference(ALL, ALL, strategy, measure, _question_means(by_pair)))
         found += _with_holm(single)
         if len(pairs) > 1:
             found += _with_holm(pooled)
@@ -97,7 +99,7 @@ def example_differences(answers: Iterable[Answer]) -> list[Difference]:
     """Return the difference of each source that was tried with and without examples: with minus without, and over ALL
     if there are several."""
     answers = list(answers)
-    scores = _by_question(answers)
+    scores = dict(by_source(answers))
     pairs = {
         source: other
         for source in scores
@@ -105,15 +107,31 @@ def example_differences(answers: Iterable[Answer]) -> list[Difference]:
     }
     found: list[Difference] = []
     for measure in measures_of(answers):
-        by_source = [_paired_differences(scores[other], scores[source], measure) for source, other in pairs.items()]
+        by_pair = [_paired_differences(scores[other], scores[source], measure) for source, other in pairs.items()]
         found += _with_holm(
             [
                 _difference(*source, measure, list(paired.values()))
-                for source, paired in zip(pairs, by_source, strict=True)
+                for source, paired in zip(pairs, by_pair, strict=True)
             ]
         )
         if len(pairs) > 1:
-            found.append(_difference(ALL, ALL, ALL, measure, _question_means(by_source)))
+            found.append(_difference(ALL, ALL, ALL, measure, _question_means(by_pair)))
+    return found
+
+
+def human_differences(answers: Iterable[Answer]) -> list[Difference]:
+    """Return the difference of each source to the human answers; none without those."""
+    answers = list(answers)
+    scores = dict(by_source(answers))
+    people = scores.pop(HUMAN_SOURCE, [])
+    found: list[Difference] = []
+    for measure in measures_of(answers) if people else ():
+        found += _with_holm(
+            [
+                _difference(*source, measure, list(_paired_differences(people, group, measure).values()))
+                for source, group in scores.items()
+            ]
+        )
     return found
 
 
@@ -127,31 +145,18 @@ def holm(values: Sequence[float]) -> list[float]:
     return corrected
 
 
-def _by_question(answers: Iterable[Answer]) -> dict[Source, dict[str, Answer]]:
-    scores: dict[Source, dict[str, Answer]] = {}
-    for answer in answers:
-        question, model, persona, strategy, _ = answer.key
-        scores.setdefault((model, persona, strategy), {})[question] = answer
-    return scores
-
-
-def _question_means(by_source: Iterable[Mapping[str, float]]) -> list[float]:
-    """The mean difference of each question over sources."""
+def _question_means(by_pair: Iterable[Mapping[str, float]]) -> list[float]:
+    """The mean difference of each question over pairs of sources."""
     of_question: dict[str, list[float]] = {}
-    for paired in by_source:
+    for paired in by_pair:
         for question, value in paired.items():
             of_question.setdefault(question, []).append(value)
     return [float(np.mean(values)) for values in of_question.values()]
 
 
-def _paired_differences(plain: dict[str, Answer], other: dict[str, Answer], measure: str) -> dict[str, float]:
-    found = {}
-    for question, answer in other.items():
-        if question in plain:
-            before, after = score_of(plain[question], measure), score_of(answer, measure)
-            if before is not None and after is not None:
-                found[question] = after - before
-    return found
+def _paired_differences(before: Iterable[Answer], after: Iterable[Answer], measure: str) -> dict[str, float]:
+    first, second = question_scores(before, measure), question_scores(after, measure)
+    return {question: value - first[question] for question, value in second.items() if question in first}
 
 
 def _difference(model: str, persona: str, strategy: str, measure: str, values: Sequence[float]) -> Difference:

@@ -7,16 +7,19 @@ from dataclasses import asdict, dataclass, field, is_dataclass, replace
 from enum import StrEnum
 from typing import Any, TypeVar
 
+from heard.chat_app.comparing.human_answers import HumanAnswer
 from heard.chat_app.comparing.questions import Question
 from heard.chat_app.conversation.services import Services
 from heard.chat_app.models.records import ModelSpec
+from heard.chat_app.studies.item_drafts import HUMAN
 from heard.errors import UserError
 from heard.hints import nearest_name
 from heard.prompts.example_files import Example
 from heard.prompts.records import Persona, Policy, Strategy
 
 AnswerKey = tuple[str, str, str, str, str]
-"""Key of one answer: the question's id, and the names of model, persona, strategy and policy."""
+"""Key of one answer: the question's id, and the names of model, persona, strategy and policy. Of a human answer, HUMAN
+in the model's place, no persona and strategy, and a digest of its text."""
 
 WITHOUT_EXAMPLES = " without examples"
 """Ends the name of a persona that is tried without its examples; no file's name can have a space."""
@@ -68,6 +71,13 @@ class Plan:
     """The files of examples, by name."""
     raters: Mapping[str, str] = field(default_factory=dict)
     """sha256 by name of the rater in the scorer's place; empty for heard's own heads."""
+    human: tuple[HumanAnswer, ...] = ()
+    """Human answers to the questions. They may be added, edited or left out later: no other answer depends on them."""
+
+    def __post_init__(self) -> None:
+        """Raise PlanError if a model has the name of the human answers' source."""
+        if self.human and any(model.id == HUMAN for model in self.models):
+            raise PlanError(f'A model is named "{HUMAN}", as the human answers are. Rename it in models.toml.')
 
     def answers_of_model(self, model: ModelSpec) -> Iterator[PlannedAnswer]:
         """Yield the answers of one model, question by question, so that an interrupted run has complete questions."""

@@ -40,12 +40,15 @@ class Questions:
     """What a question's id counts: a Parquet file has rows."""
 
 
-def read_questions(path: Path, longest: int, names: Mapping[str, str] | None = None) -> Questions:
+def read_questions(
+    path: Path, longest: int, names: Mapping[str, str] | None = None, *, repeats: bool = False
+) -> Questions:
     """Read the questions of a file, each once, at most `longest` characters long.
 
     A .txt file has one question a line; any other is a table with a column question, message or Context, whose other
-    columns are not read. `names` are our names of columns with those in the file (`parse_columns`). Raises
-    QuestionsError, ColumnsError, or ScorerError if the file is no table.
+    columns are not read. `names` are our names of columns with those in the file (`parse_columns`). With `repeats`, for
+    a file that has a line an answer, a question that comes again is no fault. Raises QuestionsError, ColumnsError, or
+    ScorerError if the file is no table.
     """
     questions, repairs = Questions(), Repairs()
     lines = _text_lines(path, questions) if path.suffix.lower() == ".txt" else _cells(path, names or {}, questions)
@@ -54,6 +57,8 @@ def read_questions(path: Path, longest: int, names: Mapping[str, str] | None = N
         text = repairs.mended(raw_text, line)
         if not text:
             questions.faults.append(f"{questions.unit} {line}: the question is empty.")
+        elif text in seen and repeats:
+            continue
         elif text in seen:
             questions.faults.append(f"{questions.unit} {line}: the same question as in {questions.unit} {seen[text]}.")
         elif assess(text).crisis:

@@ -20,6 +20,7 @@ from heard.chat_app.conversation.drafts import Drafts
 from heard.chat_app.conversation.events import DraftComplete, TurnEvent
 from heard.chat_app.conversation.services import Services
 from heard.chat_app.models.records import FailureKind, ModelFailure, ModelSpec
+from heard.chat_app.studies.item_drafts import HUMAN
 from heard.db.records import DraftStatus
 from heard.scorer.records import ScoreStatus
 
@@ -57,8 +58,8 @@ async def run(
     open_calls: int,
     per_minute: Mapping[str, int],
 ) -> Report:
-    """Generate the missing answers, and score the complete ones without a score. Failures are in the report, and are
-    tried again by the next run.
+    """Generate the missing answers, and score the complete ones without a score, people's too. Failures are in the
+    report, and are tried again by the next run.
 
     `open_calls` is the most calls at once, of all models together; `per_minute` is the most calls by model, unlimited
     for a model that is not in it. A cancellation loses no complete answer. Raises JournalError if an answer cannot be
@@ -68,6 +69,7 @@ async def run(
     workers = [
         worker for model in plan.models for worker in runner.workers(model, open_calls, per_minute.get(model.id))
     ]
+    workers.append(asyncio.ensure_future(runner.score_people()))
     await gather_or_cancel(workers)
     return runner.report
 
@@ -84,6 +86,9 @@ class _Run:
         self._failures_in_a_row: Counter[str] = Counter()
         self._totals = Counter(planned.model.id for planned in plan.planned_answers())
         self._done = Counter(planned.model.id for planned in plan.planned_answers() if planned.key in journal.done)
+        if plan.human:
+            self._totals[HUMAN] = len(plan.human)
+            self._done[HUMAN] = sum(answer.key in journal.done for answer in plan.human)
         self.report = Report(already_complete=self._done.total())
         for model in self._totals:
             progress(model, self._done[model], self._totals[model])
@@ -98,6 +103,19 @@ class _Run:
         for _ in range(number):
             yield asyncio.ensure_future(self._work(planned_answers, pace))
 
+    async def score_people(self) -> None:
+        """Score the human answers that have no score yet; where a rater is at a loss too often, the rest is left."""
+        for answer in self._plan.human:
+            if answer.key in self._journal.done:
+                continue
+            if self._failures_in_a_row[HUMAN] >= MOST_FAILURES_IN_A_ROW:
+                self.report.not_tried[HUMAN] = self.report.not_tried.get(HUMAN, 0) + 1
+                continue
+            drafts = Drafts(ended=[answer.draft()])
+            async with self._window:
+                await score_newest_draft(self._services, answer.question.text, drafts)
+            await self._note(_rated(JournalEntry(answer.key, drafts.with_best_kept(), True)))
+
     async def _work(self, planned_answers: Iterator[PlannedAnswer], pace: AsyncLimiter | None) -> None:
         for planned in planned_answers:
             model = planned.model.id
@@ -106,19 +124,23 @@ class _Run:
                 continue
             unscored = self._journal.unscored.get(planned.key)
             entry = await self._score(planned, unscored) if unscored else await self._write(planned, pace)
-            await self._store(entry)
-            if entry.failure is not None:
-                self._failures_in_a_row[model] += 1
-                self.report.failed[planned.key] = (entry.failure, entry.sentence or "")
-                continue
-            if not entry.done:  # the answer is kept, and the next run asks the rater alone
-                self._failures_in_a_row[model] += 1
-                self.report.failed[planned.key] = (FailureKind.UNRATED, _reason(entry) or "")
-                continue
-            self._failures_in_a_row[model] = 0
+            await self._note(entry)
+
+    async def _note(self, entry: JournalEntry) -> None:
+        """Store the outcome of an answer, and count it."""
+        await self._store(entry)
+        source = entry.key[1]
+        if entry.failure is not None:
+            self._failures_in_a_row[source] += 1
+            self.report.failed[entry.key] = (entry.failure, entry.sentence or "")
+        elif not entry.done:  # the answer is kept, and the next run asks the rater alone
+            self._failures_in_a_row[source] += 1
+            self.report.failed[entry.key] = (FailureKind.UNRATED, _reason(entry) or "")
+        else:
+            self._failures_in_a_row[source] = 0
             self.report.written += 1
-            self._done[model] += 1
-            self._progress(model, self._done[model], self._totals[model])
+            self._done[source] += 1
+            self._progress(source, self._done[source], self._totals[source])
 
     async def _write(self, planned: PlannedAnswer, pace: AsyncLimiter | None) -> JournalEntry:
         await _wait(pace, 1)

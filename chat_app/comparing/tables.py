@@ -7,17 +7,21 @@ from dataclasses import dataclass
 
 from heard.chat_app.comparing.answers import (
     EMPATHY,
+    HUMAN_SOURCE,
     MEASURES,
     Answer,
     Source,
     by_source,
     measures_of,
     median_or_none,
+    question_scores,
     score_of,
+    source_name,
     total_cost,
 )
 from heard.chat_app.comparing.figures import BASELINE, Difference, Estimate, mean_estimate
 from heard.chat_app.export.flag_table import csv_cell
+from heard.chat_app.studies.item_drafts import HUMAN
 from heard.scorer.other_rater import is_other
 from heard.scorer.records import SCALES
 from heard.scorer.tables import Line, markdown
@@ -29,6 +33,7 @@ RESULT_COLUMNS = (
 SUMMARY_COLUMNS = ("part", "model", "persona", "strategy", "measure", "n", "value", "low", "high", "p", "p_holm")
 MEANS = "Scores of each source (mean of 1 to 3, with intervals of 95%)"
 AGAINST = f"Each strategy against {BASELINE}, on the same questions (difference, with intervals of 95%; p of Empathy)"
+PEOPLE = "Each source against human, on the same questions (difference, with intervals of 95%; p of Empathy)"
 EXAMPLES = "Examples against none, on the same questions (difference, with intervals of 95%; p of Empathy)"
 COSTS = "What they cost"
 
@@ -51,12 +56,15 @@ def results_csv(answers: Iterable[Answer]) -> str:
 
 
 def summary_csv(
-    answers: Sequence[Answer], comparisons: Sequence[Difference], examples: Sequence[Difference] = ()
+    answers: Sequence[Answer],
+    comparisons: Sequence[Difference],
+    examples: Sequence[Difference] = (),
+    people: Sequence[Difference] = (),
 ) -> str:
     """Return a CSV with one row a figure and the columns SUMMARY_COLUMNS.
 
-    `part` is "score" (a mean), "against plain" or "against no examples" (a difference, with p), "cost" (sums and a
-    median), or "answers" (counts by status).
+    `part` is "score" (a mean), "against plain", "against no examples" or "against human" (a difference, with p), "cost"
+    (sums and a median), or "answers" (counts by status).
     """
     rows: list[Sequence[str | float | None]] = []
     for source, group in by_source(answers):
@@ -67,8 +75,8 @@ def summary_csv(
             rows.append(("cost", *source, name, str(len(_answered(group))), value, None, None, None, None))
         for name, count in _counts(group).items():
             rows.append(("answers", *source, name, str(len(group)), str(count), None, None, None, None))
-    parts = [("against plain", pair) for pair in comparisons] + [("against no examples", pair) for pair in examples]
-    for part, pair in parts:
+    parts = (("against plain", comparisons), ("against no examples", examples), ("against human", people))
+    for part, pair in ((part, pair) for part, pairs in parts for pair in pairs):
         source, estimate = (pair.model, pair.persona, pair.strategy), pair.estimate
         ends = (estimate.value, estimate.low, estimate.high)
         rows.append((part, *source, pair.measure, str(estimate.n), *ends, pair.p, pair.p_holm))
@@ -76,7 +84,10 @@ def summary_csv(
 
 
 def report_tables(
-    answers: Sequence[Answer], comparisons: Sequence[Difference], examples: Sequence[Difference] = ()
+    answers: Sequence[Answer],
+    comparisons: Sequence[Difference],
+    examples: Sequence[Difference] = (),
+    people: Sequence[Difference] = (),
 ) -> list[ReportTable]:
     """Return the tables of the report."""
     grouped, measures = list(by_source(answers)), measures_of(answers)
@@ -91,6 +102,8 @@ def report_tables(
         tables.append(ReportTable(AGAINST + names.shared, tuple(_comparison_lines(comparisons, names))))
     if examples:
         tables.append(ReportTable(EXAMPLES + names.shared, tuple(_comparison_lines(examples, names))))
+    if people:
+        tables.append(ReportTable(PEOPLE + names.shared, tuple(_comparison_lines(people, names))))
     return [*tables, ReportTable(COSTS + names.shared, tuple(costs))]
 
 
@@ -99,7 +112,7 @@ def radar_means(answers: Sequence[Answer]) -> dict[str, dict[str, float]]:
     means: dict[str, dict[str, float]] = {}
     for source, group in by_source(answers):
         averages = {measure: _mean(group, measure).value for measure in SCALES}
-        means[" / ".join(source)] = {name: value for name, value in averages.items() if value is not None}
+        means[source_name(source)] = {name: value for name, value in averages.items() if value is not None}
     return means
 
 
@@ -113,10 +126,12 @@ def format_estimate(one: Estimate, *, signed: bool = False) -> str:
 
 
 class _SourceNames:
-    """Short names of sources for a narrow table: the parts in which they differ, and always the strategy."""
+    """Short names of sources for a narrow table: the parts in which they differ, and always the strategy. That of the
+    human answers is whole."""
 
     def __init__(self, all_of_them: Sequence[Source]) -> None:
-        by_part = [list(dict.fromkeys(parts)) for parts in zip(*all_of_them, strict=True)]
+        written = [source for source in all_of_them if source != HUMAN_SOURCE]
+        by_part = [list(dict.fromkeys(parts)) for parts in zip(*written, strict=True)]
         self._varies = [len(parts) > 1 for parts in by_part[:-1]] + [True]
         kinds = ("model", "persona", "strategy")
         same = [
@@ -127,6 +142,8 @@ class _SourceNames:
 
     def of(self, source: Source) -> str:
         """Return the short name of a source."""
+        if source == HUMAN_SOURCE:
+            return source_name(source)
         return " / ".join(part for part, varies in zip(source, self._varies, strict=True) if varies)
 
 
@@ -138,7 +155,7 @@ def _raters(answers: Iterable[Answer]) -> str:
 
 
 def _mean(group: Iterable[Answer], measure: str) -> Estimate:
-    return mean_estimate([value for answer in group if (value := score_of(answer, measure)) is not None])
+    return mean_estimate(list(question_scores(group, measure).values()))
 
 
 def _answered(group: Iterable[Answer]) -> list[Answer]:
@@ -146,7 +163,7 @@ def _answered(group: Iterable[Answer]) -> list[Answer]:
 
 
 def _costs(group: Sequence[Answer]) -> Mapping[str, float | None]:
-    costs = [total_cost(answer.drafts) for answer in _answered(group)]
+    costs = [total_cost(answer.drafts) for answer in _answered(group) if answer.key[1] != HUMAN]  # nobody timed people
     read = [cost.prompt_tokens for cost in costs if cost.prompt_tokens is not None]
     written = [cost.completion_tokens for cost in costs if cost.completion_tokens is not None]
     return {
@@ -214,9 +231,10 @@ def _result(answer: Answer) -> Sequence[str | float | None]:
             None, None, None,
         )  # fmt: skip
     cost = total_cost(answer.drafts)
+    seconds = None if model == HUMAN else cost.seconds
     return (
         question, answer.question, model, persona, strategy, kept.text, *scores, _count(cost.prompt_tokens),
-        _count(cost.completion_tokens), kept.first_token_seconds, cost.seconds, answer.status, answer.error,
+        _count(cost.completion_tokens), kept.first_token_seconds, seconds, answer.status, answer.error,
         kept.prompt_sha256, "yes" if kept.cut else "no", kept.score.head_name if kept.score else None,
     )  # fmt: skip
 

@@ -1,8 +1,9 @@
-"""What about the answers of a file may tell them apart, or leaves nothing to judge: their length, and doubles."""
+"""What about the answers of a file may tell them apart, or leaves nothing to judge: length, doubles, missing ends."""
 
 from collections.abc import Sequence
 from itertools import combinations
 
+from heard.chat_app.studies.broken_ends import breaks_off
 from heard.chat_app.studies.item_drafts import ItemDraft
 from heard.chat_app.studies.text_features import count_words
 
@@ -14,7 +15,8 @@ _MOST_LISTED = 5
 
 
 def notices(drafts: Sequence[ItemDraft], unit: str = "line") -> list[str]:
-    """Return a sentence for very long answers and one for items with two answers that are nearly the same.
+    """Return a sentence for very long answers, one for items with two answers that are nearly the same, and one for
+    answers that end in mid-sentence.
 
     `unit` is what the file has lines of. Takes time in proportion to the texts.
     """
@@ -36,6 +38,13 @@ def notices(drafts: Sequence[ItemDraft], unit: str = "line") -> list[str]:
         told.append(
             f"{len(alike):,} item{' has' if one else 's have'} two answers that are nearly the same "
             f"({_places(alike, unit)}): there is little to choose between."
+        )
+    broken = [draft.line for draft in drafts for text in draft.answers.values() if breaks_off(text)]
+    if broken:
+        one = len(broken) == 1
+        told.append(
+            f"{len(broken):,} answer{' ends' if one else 's end'} in mid-sentence ({_places(broken, unit)}): people "
+            "would mark the break and not the answer. Look at them, and mend or leave out what was cut."
         )
     return told
 

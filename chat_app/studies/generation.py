@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 
 from heard.chat_app.common.workers import gather_or_cancel
 from heard.chat_app.conversation.services import Services
+from heard.chat_app.studies.broken_ends import BROKE_OFF, breaks_off
 from heard.chat_app.studies.study_answers import write_answer
 from heard.chat_app.studies.study_file import Arm, StudyFile, StudyFileError, record_of, study_of
 from heard.chat_app.studies.study_items import pending_answers
@@ -21,6 +22,10 @@ from heard.db.study_store import StudyStore
 
 MOST_FAILURES_IN_A_ROW = 5
 """Failures of one model in a row after which its remaining answers are left for the next run."""
+
+ROOMS = (1, 2, 2)
+"""Token limits of an answer, as multiples of its own: one that breaks off in mid-sentence is written again with the
+next."""
 
 LIVE_STUDY = "Study {id} is live: its answers are written when people send messages, so there is nothing to do now."
 
@@ -122,6 +127,9 @@ async def generate(
 ) -> Report:
     """Generate the missing answers of `items`, as they are stored. A failed one is tried once more at the end.
 
+    One that breaks off in mid-sentence is written again with more room at once (ROOMS); if it still does, it has
+    failed with BROKE_OFF, so that it stands on no ballot.
+
     Raises StudyFileError for a live study or an arm that names something that does not exist, StudyRefused after
     ballots have been drawn, StoreError if an answer cannot be stored. A cancellation loses no complete answer.
     """
@@ -180,10 +188,25 @@ class _Run:
                     failures_in_a_row += 1
                     queue.append(task)
 
+    async def _write_whole(self, task: AnswerTask) -> AnswerRecord:
+        """Write one answer, with more room as long as it breaks off in mid-sentence."""
+        echoes = self._services.models.specs[task.arm.model].provider == "echo"  # it ends as the message does
+        for room in ROOMS:
+            answer = await write_answer(
+                self._services, self._study, task.arm, task.item.message, (), task.answer, room=room
+            )
+            # Whatever reason the server gave for its end.
+            if answer.status is AnswerStatus.COMPLETE and not echoes and breaks_off(answer.text):
+                answer = replace(answer, status=AnswerStatus.FAILED, error=BROKE_OFF, text="")
+            if answer.error != BROKE_OFF:
+                break
+        return answer
+
     async def _write(self, task: AnswerTask) -> bool:
+        """Write and store one answer. Returns False if it has to be tried again."""
         models = self._services.models
         await models.wait_for_cooldown(models.specs[task.arm.model])  # else the calls would fail without being made
-        answer = await write_answer(self._services, self._study, task.arm, task.item.message, (), task.answer)
+        answer = await self._write_whole(task)
         saving = asyncio.ensure_future(self._services.studies.save_answer(answer))
         try:
             await asyncio.shield(saving)
@@ -193,7 +216,7 @@ class _Run:
         key = (task.item.number, task.arm.name)
         if answer.status is not AnswerStatus.COMPLETE:
             self._report.failed[key] = answer.error or ""
-            return False
+            return answer.error == BROKE_OFF  # the server works, and more tries were made than a failure gets
         self._report.failed.pop(key, None)
         self._report.written += 1
         self._done[task.arm.name] += 1

@@ -19,6 +19,7 @@ from heard.chat_app.conversation.rewriting import policy_in_force
 from heard.chat_app.conversation.services import Services
 from heard.chat_app.models.records import ModelFailure, ModelSpec
 from heard.chat_app.safety.assessment import assess
+from heard.chat_app.studies.broken_ends import BROKE_OFF, breaks_off
 from heard.chat_app.studies.leaks import leaks_in
 from heard.chat_app.studies.study_file import Arm, StudyFile, StudyFileError
 from heard.chat_app.studies.text_features import count_formatting, count_words
@@ -44,9 +45,12 @@ async def write_answer(
     history: History,
     answer: AnswerRecord,
     drafts: Drafts | None = None,
+    *,
+    room: int = 1,
 ) -> AnswerRecord:
     """Return `answer` COMPLETE with all its columns, or FAILED with a plain sentence and what had arrived.
 
+    An answer that its token limit has cut off in mid-sentence is FAILED with BROKE_OFF; `room` multiplies the limit.
     `history` holds earlier (message, reply) pairs, oldest first. Times, tokens and score are those of the kept draft;
     the record's `drafts` has them all (`draft_to_json`). Nothing is stored here. On a cancellation, which is passed on,
     `drafts` holds what had arrived, for `stopped_answer`. Raises StudyFileError for an arm that names a persona,
@@ -61,7 +65,7 @@ async def write_answer(
     drafts = Drafts() if drafts is None else drafts
     try:
         request = AnswerRequest(
-            persona=_with_token_limit(persona),
+            persona=_with_token_limit(persona, room),
             strategy=services.library.strategies[arm.strategy],
             model=services.models.specs[arm.model],
             history=history,
@@ -114,8 +118,8 @@ async def shared_history(
     return await common_history(services.models, [(spec, partial(make, spec)) for spec, make in builds], history)
 
 
-def _with_token_limit(persona: Persona) -> Persona:
-    return replace(persona, max_tokens=min(persona.max_tokens, MOST_TOKENS))
+def _with_token_limit(persona: Persona, room: int = 1) -> Persona:
+    return replace(persona, max_tokens=room * min(persona.max_tokens, MOST_TOKENS))
 
 
 def stopped_answer(arm: Arm, answer: AnswerRecord, drafts: Drafts) -> AnswerRecord:
@@ -180,6 +184,8 @@ def _trial_assignment(study: StudyFile, answer: AnswerRecord) -> bool | None:
 def _completed_answer(services: Services, arm: Arm, answer: AnswerRecord, drafts: Drafts) -> AnswerRecord:
     records = drafts.with_best_kept()
     kept = next(draft for draft in records if draft.kept)
+    if breaks_off(kept.text, cut=True) and kept.cut:
+        return _failed_answer(arm, answer, drafts, BROKE_OFF)
     whole = completed(_with_draft_details(arm, answer, kept, drafts), kept.text, model_names(services.models.specs))
     complete = [draft for draft in records if draft.status is DraftStatus.COMPLETE]
     return replace(whole, score=kept.score, improved=kept is not complete[0])

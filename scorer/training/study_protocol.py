@@ -97,13 +97,13 @@ def follow(
         "",
         layers,
         list(COMPONENTS),
-        [f"{source.title}: {ROWS} of {len(table.texts)} replies, drawn by seed {seed}"],
+        [f"{source.title}: {ROWS} of {len(table.texts)} replies, drawn by seed {seed}{_in_words(source.averaged)}"],
         command,
         pooling="cls",
     )
     head = runs[0][0]
     write_head(out, file, {"weight": head.weight, "bias": head.bias})
-    figures = report(table, splits, [outcome for _, outcome in runs])
+    figures = report(table, splits, [outcome for _, outcome in runs], source.averaged)
     (out / "CARD.md").write_text(card(file, source, figures), encoding="utf-8")
     return figures
 
@@ -139,8 +139,9 @@ def _run(states: Floats, ratings: Floats, one: Split, epochs: "_Epochs") -> tupl
     return whole, Outcome(np.concatenate(errors).mean(0), np.concatenate(constants).mean(0), own.mean(0))
 
 
-def report(table: Table, splits: Sequence[Split], outcomes: Sequence[Outcome]) -> str:
-    """What was measured on, the errors over the seeds as a Markdown table, and how to read them."""
+def report(table: Table, splits: Sequence[Split], outcomes: Sequence[Outcome], averaged: str = "") -> str:
+    """What was measured on, the errors over the seeds as a Markdown table, and how to read them. `averaged` is that of
+    the `Source`."""
     held_out, means, own = (
         np.array([[*errors, errors.mean()] for errors in found])
         for found in ([o.held_out for o in outcomes], [o.mean for o in outcomes], [o.own for o in outcomes])
@@ -167,6 +168,8 @@ def report(table: Table, splits: Sequence[Split], outcomes: Sequence[Outcome]) -
     else:
         where = f"{FOLDS} folds of the hundred, grouped by message, each fold by a head trained on the others"
     drawn = f"Seeds {first} to {last}: each draws {ROWS} of {len(table.texts)} replies, message by message."
+    if averaged:
+        drawn += f" A label is {averaged}."
     reading = (
         f"On the scale 1 to 3; mean ± standard deviation over the {len(splits)} seeds; overall is the mean of three. "
         f"The study's {STUDY_MSE} is on its own labels, by one rater, and it does not say whether on replies held out: "
@@ -210,6 +213,10 @@ class _Epochs:
     def step(self) -> None:
         self._done += 1
         self._on_progress(f"training with {SEEDS} seeds", self._done, self._of)
+
+
+def _in_words(averaged: str) -> str:
+    return f"; a label is {averaged}" if averaged else ""
 
 
 def _spread(values: Floats) -> str:

@@ -1,7 +1,9 @@
 """The hundred labelled replies of the founding study's protocol: read, checked and drawn. Needs no torch."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 import numpy as np
@@ -9,6 +11,7 @@ import numpy as np
 from heard.scorer.errors import ScorerError
 from heard.scorer.records import COMPONENTS
 from heard.scorer.training.data import FOLDS, Table, epitome, tabulate
+from heard.scorer.training.example import Example
 from heard.scorer.training.labels import read_labels
 from heard.scorer.training.mixing import EPITOME_FACET
 
@@ -28,6 +31,8 @@ class Source:
     """What names it in the command, without this machine's paths."""
     terms: str
     """What a card must say of it."""
+    averaged: str = ""
+    """Of how many ratings the replies' labels are the means, for the records; "" where each has one."""
 
 
 EPITOME = Source(
@@ -39,24 +44,42 @@ EPITOME = Source(
 )
 
 
-def source_of_labels(path: Path) -> Source:
-    """A team's CSV."""
+def source_of_labels(path: Path, ratings: int, replies: int) -> Source:
+    """A team's CSV with so many rows of ratings, of which so many replies are rated on all three components."""
     return Source(
         path.name,
         f"--data {path.name}",
         "To be written by you: who rated the replies, on which rubric, how far two raters agree, and what the head "
         "must not be used for.",
+        f"the mean of each reply's ratings, of {ratings} in all" if ratings > replies else "",
     )
 
 
 def team_table(path: Path) -> Table:
-    """Replies of a label CSV (`heard.scorer.training.labels.read_labels`) that are rated on all three components.
+    """Replies of a label CSV (`heard.scorer.training.labels.read_labels`) that are rated on all three components, each
+    once: of several raters' ratings it has the mean, component by component.
 
     Raises ScorerError for a faulty file, or one with too few such replies.
     """
-    return _checked(
-        str(path), tabulate([e for e in read_labels(path).examples if len(e.labels) == len(COMPONENTS)], COMPONENTS)
-    )
+    return _checked(str(path), tabulate(mean_ratings(read_labels(path).examples), COMPONENTS))
+
+
+def mean_ratings(examples: Iterable[Example]) -> list[Example]:
+    """Return each reply to each message once, with the mean of its ratings of each component; those without one of the
+    three are left out.
+
+    The study's labels are by one person (its "100 labelled replies" are replies, not ratings); with several the mean
+    is what stands for them all.
+    """
+    of_reply: dict[tuple[str, str], list[Example]] = {}
+    for example in examples:
+        of_reply.setdefault((example.seeker.strip(), example.reply.strip()), []).append(example)
+    merged = []
+    for same in of_reply.values():
+        given = {name: [one.labels[name] for one in same if name in one.labels] for name in COMPONENTS}
+        if all(given.values()):
+            merged.append(replace(same[0], labels={name: fmean(values) for name, values in given.items()}))
+    return merged
 
 
 def epitome_table(shared: Path) -> Table:
@@ -77,8 +100,9 @@ def epitome_table(shared: Path) -> Table:
 def _checked(source: str, table: Table) -> Table:
     if len(table.texts) < ROWS:
         raise ScorerError(
-            f"{source} has {len(table.texts)} replies rated on all of {', '.join(COMPONENTS)}; the study's protocol "
-            f"takes {ROWS}. Rate more replies, or train without --protocol."
+            f"{source} has {len(table.texts)} {'reply' if len(table.texts) == 1 else 'replies'} rated on all of "
+            f"{', '.join(COMPONENTS)}; the study's protocol takes {ROWS}, whoever rated them. Rate more replies, or "
+            "train without --protocol."
         )
     messages = len(np.unique(table.groups))
     if messages < FOLDS:

@@ -4,12 +4,18 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
-from playwright.async_api import BrowserContext, Page, expect
+from playwright.async_api import BrowserContext, Locator, Page, expect
 
 from tests.browser import chromium
 
 WORDS = "=It listened, calmly."
 """What is written as the reason."""
+LINE = """(words) => {
+  const style = getComputedStyle(words), canvas = document.createElement("canvas").getContext("2d");
+  canvas.font = `${style.fontWeight} ${style.fontSize} ${style.fontFamily}`;
+  const sample = "You carry so much this week, and it makes sense that you feel worn out. ";
+  return words.clientWidth / canvas.measureText(sample).width * sample.length;
+}"""
 KEPT = "Object.entries(sessionStorage).filter(([key]) => key.startsWith('heard-'))"
 
 
@@ -28,8 +34,14 @@ async def balloted(page: Page, ballots: int = 1) -> None:
 
 
 async def mark(page: Page, letter: str, what: str) -> None:
-    """Press "Most" or "Least" under an answer."""
-    await page.get_by_role("button", name=f"Answer {letter} is the {what} empathetic").click()
+    """Mark an answer as the "most" or the "least" empathetic."""
+    await page.get_by_role("radio", name=f"Answer {letter} is the {what} empathetic").check()
+
+
+async def line_of(answer: Locator, words: str) -> float:
+    """How many characters of English fit on a line of an answer; `words` is the selector of its text."""
+    found: float = await answer.locator(words).evaluate(LINE)
+    return found
 
 
 async def fill(page: Page, most: str, least: str, reason: str = WORDS) -> None:
@@ -42,9 +54,9 @@ async def fill(page: Page, most: str, least: str, reason: str = WORDS) -> None:
 async def filled(page: Page, most: str, least: str, reason: str = WORDS) -> None:
     """What `fill` has chosen is there, and can be changed and sent."""
     for letter, what in ((most, "most"), (least, "least")):
-        pressed = page.get_by_role("button", name=f"Answer {letter} is the {what} empathetic")
-        await expect(pressed).to_have_attribute("aria-pressed", "true")
-        await expect(pressed).to_be_enabled()
+        marked = page.get_by_role("radio", name=f"Answer {letter} is the {what} empathetic")
+        await expect(marked).to_be_checked()
+        await expect(marked).to_be_enabled()
     await expect(page.get_by_label("Why?")).to_have_value(reason)
     await expect(page.get_by_label("Why?")).to_be_editable()
     await expect(page.get_by_role("button", name="Vote", exact=True)).to_be_enabled()

@@ -3,8 +3,9 @@
 import asyncio
 import json
 import re
+import sqlite3
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager, closing, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ from playwright.async_api import BrowserContext, Page, expect
 
 from heard.chat_app.models.downloads import Weights
 from tests.browser import NARROW, WIDE, Console, chromium, contrast, installed
-from tests.journeys.ballot_steps import hasty
+from tests.journeys.ballot_steps import hasty, line_of
 from tests.journeys.surveying import BACK, CODE, SOURCES, Study, make_in
 from tests.journeys.talking import CRISIS, Served, locked, serving, silent
 
@@ -331,7 +332,10 @@ async def test_by_keyboard_alone_on_a_small_screen(shop: Served, scheme: str, tm
         await page.keyboard.press("ArrowRight")
         await radio(page, "B", "Most").focus()
         await page.keyboard.press("Space")
-        assert await contrast(page, ".answer", ".answer h2, .answer .words, .answer .mark") >= 4.5
+        assert await contrast(page, ".answer", ".answer h2, .answer .words") >= 4.5
+        assert await contrast(page, ".picks", ".pick > span, .mark:not(:has(:checked))") >= 4.5
+        for marked in (".most .mark:has(:checked)", ".least .mark:has(:checked)"):
+            assert await contrast(page, marked, marked) >= 4.5
         assert await contrast(page, "#save", "#save") >= 4.5
         await page.keyboard.press("Tab")
         for _ in range(12):
@@ -355,14 +359,32 @@ async def test_without_a_script_the_page_says_what_is_missing(shop: Served) -> N
         assert "this page needs JavaScript" in await page.locator("noscript").inner_text()
 
 
-async def test_cards_are_side_by_side_and_equally_wide_where_there_is_room(shop: Served) -> None:
+async def test_columns_have_room_for_forty_characters_and_the_marks_stay_in_view(shop: Served) -> None:
     study = await make_in(shop.data_dir, id="boxes")
+    with closing(sqlite3.connect(shop.data_dir / "heard.db")) as database, database:
+        long = "\n\n".join(f"Paragraph {number} of a long answer." for number in range(40))
+        database.execute("UPDATE answer SET text = ? WHERE study_id = 'boxes' AND source = 'flinders'", [long])
     async with chromium(WIDE) as context:
         page = await come(context, shop, study, "boxes")
-        for size, columns in ((WIDE, 5), (NARROW, 1)):
+        for size, columns in ((WIDE, {2, 3}), (NARROW, {1}), ({"width": 2560, "height": 900}, {5})):
             await page.set_viewport_size(size)  # type: ignore[arg-type]
-            boxes = [await card.bounding_box() for card in await page.locator(".answer").all()]
-            there = [box for box in boxes if box]
-            assert len(there) == 5
-            assert len({round(box["x"]) for box in there}) == columns
-            assert len({round(box["width"]) for box in there}) == 1
+            cards = await page.locator(".answer").all()
+            boxes = [box for card in cards if (box := await card.bounding_box())]
+            assert len(boxes) == 5
+            assert len({round(box["x"]) for box in boxes}) in columns
+            assert len({round(box["width"]) for box in boxes}) == 1
+            assert columns == {1} or min([await line_of(card, ".words") for card in cards]) >= 40
+            heights = sorted(box["height"] for box in boxes)
+            assert heights[-1] > 5 * heights[0], "each is as high as its text"
+            for part in ("top", "bottom"):  # of the longest: what is marked stands on the screen with what is read
+                long_card = page.locator(".answer", has_text="Paragraph 39")
+                await long_card.evaluate(
+                    "(card, top) => scrollTo(0, top ? card.offsetTop : card.offsetTop + card.offsetHeight - 500)",
+                    part == "top",
+                )
+                for letter in "ABCDE":
+                    await expect(radio(page, letter, "Most")).to_be_in_viewport(ratio=1)
+                    await expect(radio(page, letter, "Least")).to_be_in_viewport(ratio=1)
+                await expect(long_card.get_by_role("heading")).to_be_in_viewport(ratio=1)
+        await expect(page.get_by_role("radiogroup")).to_have_count(2)
+        await expect(page.get_by_role("radiogroup", name="Most empathetic").get_by_role("radio")).to_have_count(5)

@@ -17,6 +17,7 @@ from heard.scorer.errors import ScorerError
 from heard.scorer.evaluation.perturb import DISGUISES, STUDY
 from heard.scorer.evaluation.sensitivity import changes, summarise
 from heard.scorer.records import EmpathyScore
+from heard.scorer.score import Scorer
 from tests.commands import heard
 from tests.scorer.evaluation.test_perturb import KINDS, ByLength
 from tests.scorer.test_commands import COMMANDS, jsonl
@@ -74,6 +75,52 @@ def test_a_csv_works_too_and_disguises_can_be_asked_for(encoder_folder: Path) ->
     assert all(f"| {kind} | 2 of 2 |" in done.stdout for kind in DISGUISES if kind not in ("misspelling",))
 
 
+def test_beside_the_repaired_scores_stand_those_of_the_texts_as_they_are_written(
+    encoder_folder: Path, scorer: Scorer, tmp_path: Path
+) -> None:
+    done = heard("perturb", REPLY, "--raw", "--picture", "figure.svg", folder=tmp_path)
+    assert done.status == 0, done.stderr
+    lines = done.stdout.splitlines()
+    own = [line for line in lines if line.startswith("  as written")]
+    assert len(own) == 1 + len(STUDY)
+    greek = lines.index(next(line for line in lines if line.startswith("Greek letters")))
+    assert re.search(r"\+0\.00|-0\.00", lines[greek])  # undone, so that nothing moves
+    moved = re.findall(r"[1-3]\.\d\d ([+-][0-2]\.\d\d)", lines[greek + 1])
+    assert float(moved[3]) < -0.3, "and a scorer without repair sees no empathy in it"
+    expected = scorer.score_as_written(STUDY["Greek letters"](REPLY, 0)).empathy
+    assert f"{expected:.2f} {moved[3]}" in lines[greek + 1]
+    drawn = (tmp_path / "figure.svg").read_text(encoding="utf-8")
+    assert all(word in drawn for word in (*STUDY, "Cognitive", "Empathy", "repaired", "as written"))
+
+    rows = f'reply\n"{REPLY}"\n"That is so hard. I am here with you, and I hear how tired you are."\nno te preocupes\n'
+    done = heard("perturb", "--csv", "--raw", "--picture", "means.svg", stdin=rows.encode(), folder=tmp_path)
+    assert done.status == 0, done.stderr
+    found = {
+        line.split(" | ")[0].strip("| "): line
+        for line in done.stdout.splitlines()
+        if "repaired" in line or "as written" in line
+    }
+    assert set(found) == {f"{kind}, {what}" for kind in STUDY for what in ("repaired", "as written")}
+    for kind in ("leetspeak", "Greek letters"):
+        means = [
+            [
+                float(mean)
+                for mean in re.findall(r"\| ([+-]\d\.\d{3}) \[[+-]\d\.\d{3}, [+-]\d\.\d{3}\]", found[f"{kind}, {what}"])
+            ]
+            for what in ("repaired", "as written")
+        ]
+        assert abs(means[0][3]) < 0.1 < abs(means[1][3])
+    assert "1 more replies have no score as they are" in done.stdout
+    assert (tmp_path / "means.svg").exists()
+
+
+def test_what_cannot_be_read_as_written_has_no_score(scorer: Scorer) -> None:
+    assert scorer.score_as_written(REPLY).cognitive == pytest.approx(scorer.score("", REPLY).cognitive, abs=0.05)
+    for text, status in (("", "empty"), (" \n", "empty"), ("a " * 40_000, "too_long")):
+        assert scorer.score_as_written(text).status == status
+    assert scorer.score_as_written("\ud800 hello").status == "scored"
+
+
 @pytest.mark.parametrize(
     ("arguments", "stdin", "said"),
     [
@@ -86,6 +133,7 @@ def test_a_csv_works_too_and_disguises_can_be_asked_for(encoder_folder: Path) ->
         (["perturb", "--csv"], b"text\nI hear you.\n", "standard input, line 1: no column reply"),
         (["perturb", "--csv"], b"reply\n", "There is no reply to perturb"),
         (["perturb", "Hi.", "--seed", "x"], b"", "--seed"),
+        (["perturb", "Hi.", "--picture", "x.gif"], b"", "--picture draws .svg, .png, .pdf."),
     ],
 )
 def test_bad_input_is_a_sentence_and_status_2(arguments: list[str], stdin: bytes, said: str) -> None:

@@ -97,6 +97,48 @@ def test_examples_can_be_off_and_edited_ones_are_another_comparison(folder: Path
     assert compare(folder, "--examples", "bth").sentence == '--examples has no value "bth". Did you mean both?'
 
 
+PEOPLE = """questionText,answerText
+What do I do about day 1?,"I am so sorry. That sounds really hard, and I am here with you."
+What do I do about day 1?,Get over it.
+What do I do about  day 2?,"It makes sense that you feel worn out, and so I"
+What about the moon?,It is far.
+What do I do about day 3?,
+"""
+
+
+def test_people_are_a_source_in_every_table_that_fits_80_columns(folder: Path) -> None:
+    (folder / "people.csv").write_text(PEOPLE, encoding="utf-8")
+    given = ("--personas", "listener,quiet", "--examples", "both", "--answers", "people.csv")
+    given += ("--columns", "message=questionText,reply=answerText", "--models", "echo", "--out", "out")
+    strategies = ("--strategies", "plain,empathize-first", "--questions", "questions.csv")
+    done = heard("compare", *given, *strategies, folder=folder, COLUMNS="80")
+    assert done.status == 0, done.stderr
+    assert "Left out of people.csv: 1 without a text, 1 to none of the questions." in done.stderr
+    assert "end in mid-sentence: 1, the first in line 4" in done.stderr
+    assert "human: 3 answers to 2 of 3 questions" in done.stderr
+    assert "Written: 27. There before: 0. Failed: 0." in done.stdout
+    assert max(map(len, done.stdout.splitlines())) <= 80
+    assert "…" not in done.stdout
+    found = [row for row in rows(folder / "out" / "results.csv") if row["model"] == "human"]
+    assert [row["question_id"] for row in found] == ["2", "2", "3"]
+    first, second, third = (float(row["empathy"]) for row in found)
+    tables = {(row["part"], row["model"], row["measure"]): row for row in rows(folder / "out" / "summary.csv")}
+    mean = tables["score", "human", "empathy"]
+    assert (mean["n"], float(mean["value"])) == ("2", pytest.approx(((first + second) / 2 + third) / 2, abs=2e-4))
+    assert tables["against human", "echo", "empathy"]["n"] == "2"
+    summary = (folder / "out" / "summary.md").read_text(encoding="utf-8")
+    assert summary.count("| human | ") == 2
+    assert "| quiet without examples / empathize-first | 2 |" in summary.split("Each source against human")[1]
+    assert "human" in (folder / "out" / "radar.svg").read_text(encoding="utf-8")
+    # What a terminal shows in parts is whole: every figure of the table stands in it.
+    shown = " ".join(done.stdout.split())
+    cells = [cell for line in summary.splitlines() if line.startswith("| ") for cell in line.split(" | ")[1:]]
+    assert [cell for cell in cells if cell.rstrip(" |") not in shown] == []
+    # Ended answers stay; people's may be added to later, and models are not asked again for that.
+    (folder / "people.csv").write_text(PEOPLE + "What do I do about day 3?,Rest.\n", encoding="utf-8")
+    assert "Written: 1. There before: 27." in heard("compare", *given, *strategies, folder=folder).stdout
+
+
 def test_failures_are_told_and_the_rest_is_written(folder: Path) -> None:
     with served(folder, WIRE.refusal(401, "no, KEY-7"), WIRE.reply(REPLY, reason="length"), questions=3):
         done = compare(folder, "--open-calls", "1", *QUICK, models="one")

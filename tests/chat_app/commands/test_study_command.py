@@ -213,6 +213,29 @@ def test_a_failure_is_tried_once_more_within_a_run(folder: Path, server: Scripte
     assert len(server.requests) == 5
 
 
+def test_an_answer_that_breaks_off_is_drawn_again_with_more_room_and_else_refused(
+    folder: Path, server: ScriptedServer
+) -> None:
+    write_study(folder, model="scripted")
+    length = ("I hear you. You carry so", "You carry so much, and", "You carry so", "You carry so", "You carry so")
+    first, second, *never = (servers.reply(text, finish="length") for text in length)
+    server.scripts = (
+        first,  # what the persona's bound leaves of it is whole
+        second,
+        servers.reply("You carry so much, and that is hard."),
+        *never,
+        servers.reply("You carry so much and then some"),  # the server says that it is whole
+    )
+    done = heard(folder, "generate", "study.toml", "questions.csv", "--limit", "2", code=2)
+    assert [request["max_tokens"] for request in server.requests] == [80, 640, 1280, 80, 160, 160, 640, 1280, 1280]
+    assert "Written: 2. There before: 0. Failed: 2." in done.stdout
+    assert "item 2, one: It broke off in mid-sentence." in done.stderr
+    assert rows(folder, "SELECT text FROM answer WHERE status = 'complete' AND text <> '' ORDER BY text") == [
+        ("I hear you.",), ("You carry so much, and that is hard.",),
+    ]  # fmt: skip
+    assert "1 complete, 1 failed" in heard(folder, "status", "mine").stdout
+
+
 def test_failures_are_listed_and_gone_on_with(folder: Path, server: ScriptedServer) -> None:
     server.scripts = (servers.refusal(400, "zebra"),)
     done = heard(folder, "generate", "study.toml", "questions.csv", code=2)

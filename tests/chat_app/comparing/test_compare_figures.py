@@ -11,7 +11,14 @@ import pytest
 from scipy.stats import wilcoxon  # type: ignore[import-untyped]
 
 from heard.chat_app.comparing.answers import Answer
-from heard.chat_app.comparing.figures import Difference, differences, example_differences, holm, mean_estimate
+from heard.chat_app.comparing.figures import (
+    Difference,
+    differences,
+    example_differences,
+    holm,
+    human_differences,
+    mean_estimate,
+)
 from heard.chat_app.comparing.plan import WITHOUT_EXAMPLES
 from heard.chat_app.comparing.policy_figures import figures_of, policies_csv, policy_tables
 from heard.chat_app.comparing.radar import ChartsMissing, draw
@@ -278,3 +285,18 @@ def test_over_all_sources_a_question_counts_once_and_the_tables_have_a_row_for_e
     assert len(rows) == 12
     assert {row["persona"] for row in rows} == {"listener", "all"}
     assert {row["persona"] for row in table(results_csv(answers))} == {"listener", "listener without examples"}
+
+
+def test_several_human_answers_count_as_their_mean_and_are_no_strategy() -> None:
+    models = [answer(1, "plain", 2.0), answer(2, "plain", 2.5), answer(1, "warm", 3.0), answer(3, "warm", 3.0)]
+    people = [
+        replace(answer(question, "", empathy), key=(str(question), "human", "", "", str(number)))
+        for number, (question, empathy) in enumerate([(1, 1.0), (1, 2.0), (2, 1.5), (4, None)])
+    ]
+    found = human_differences([*models, *people])
+    plain, warm = of(found, "plain"), of(found, "warm")
+    assert (plain.estimate.n, plain.estimate.value) == (2, pytest.approx((0.5 + 1.0) / 2))
+    assert (warm.estimate.n, warm.estimate.value) == (1, pytest.approx(1.5))
+    assert human_differences(models) == []
+    assert {one.strategy for one in differences([*models, *people])} == {"warm"}
+    assert radar_means([*models, *people])["human"]["empathy"] == pytest.approx(1.5)

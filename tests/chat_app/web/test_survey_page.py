@@ -68,7 +68,7 @@ async def test_every_answer_has_the_same_markup(web: Web, studies: StudyStore) -
     plain = set()
     for place, card in enumerate(cards):
         letter = "ABCDE"[place]
-        assert f'value="{letter}"' in card
+        assert page.count(f'value="{letter}"') == 2  # one of each question's radio buttons
         plain.add(card.replace(f"Answer {letter}", "Answer").replace(f'"{letter}"', '""').replace(f"-{letter}", ""))
     assert len({re.sub(r"in wording \d", "", card) for card in plain}) == 1
 
@@ -132,7 +132,7 @@ async def test_a_vote_is_final_once_the_sources_are_told(web: Web, studies: Stud
     page = (await get(web, "/survey/blind/1")).text
     assert "It stays as it is" in page
     assert 'id="save"' not in page
-    assert page.count('type="radio"') == page.count(" disabled>\n        <span>") == 10
+    assert page.count('type="radio"') == len(re.findall(r'type="radio"[^>]* disabled>', page)) == 10
 
 
 async def test_nobody_sees_another_s_ballots(web: Web, studies: StudyStore) -> None:

@@ -19,7 +19,7 @@ from heard.scorer.training.example import Example
 from heard.scorer.training.linear_probe import ProbeRecipe, fit_linear
 from heard.scorer.training.network import one_thread
 from heard.scorer.training.study_protocol import FEWEST_OTHERS, SEEDS, split
-from heard.scorer.training.study_sample import ROWS, draw, epitome_table, others, team_table
+from heard.scorer.training.study_sample import ROWS, draw, epitome_table, others, source_of_labels, team_table
 from tests import commands
 from tests.commands import Done
 
@@ -59,6 +59,29 @@ def test_a_draw_is_a_hundred_whole_messages_but_the_last() -> None:
         assert len(cut) <= 1
         assert not set(table.groups[drawn]) & set(table.groups[others(table, drawn)])
     assert not np.array_equal(draw(table, 0), draw(table, 1))
+
+
+@pytest.mark.parametrize("raters", [2, 3])
+def test_of_several_raters_a_hundred_replies_are_drawn_and_not_rows(tmp_path: Path, raters: int) -> None:
+    path = tmp_path / "labels.csv"
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(["seeker", "reply", "rater", *COMPONENTS])
+        for rater in range(raters):  # the last one leaves a cell empty
+            for number, example in enumerate(EXAMPLES[:120]):
+                own = ["" if rater == raters - 1 and not number else 1 + rater, 2, 1 + number % 3]
+                writer.writerow([example.seeker, example.reply, f"rater {rater}", *own])
+    table = team_table(path)
+    assert len(table.texts) == len({(one.seeker, one.reply) for one in table.examples}) == 120
+    mean = (raters - 1) / 2  # of the ratings 1, 2 and perhaps 3, on 0 to 2
+    assert table.targets[1] == pytest.approx([mean / 2, 0.5, 0.5])
+    assert table.targets[0] == pytest.approx([(mean - 0.5) / 2, 0.5, 0])
+    for one in split(table, 0):
+        assert len({(table.examples[row].seeker, table.examples[row].reply) for row in one.sample}) == ROWS
+        for train, test in one.tests:
+            assert not {table.texts[row] for row in train} & {table.texts[row] for row in test}
+    assert "240" in source_of_labels(path, 240, 120).averaged
+    assert not source_of_labels(path, 120, 120).averaged
 
 
 def test_the_error_is_measured_on_other_messages() -> None:
@@ -120,7 +143,7 @@ def test_the_command_writes_a_head_that_rates_as_it_was_trained(
     arguments = ["train", "--protocol", "paper", "--data", str(labels), "--seed", "7", "--out"]
     done = heard(*arguments, str(out))
     assert done.status == 0, done.stderr
-    assert "Seeds 7 to 11: each draws 100 of 173 replies" in done.stdout
+    assert "Seeds 7 to 11: each draws 100 of 173 replies, message by message. Held" in done.stdout
     assert "0.3525" in done.stdout
     table = [line.split("|")[1:-1] for line in done.stdout.splitlines() if line.startswith("| ")]
     assert [cell.strip() for cell in table[0]] == ["", *COMPONENTS, "overall"]
@@ -194,7 +217,8 @@ HEADER = ",".join(["seeker", "reply", *COMPONENTS])
     [
         (None, (), "has 99 replies rated on all of cognitive, emotional, behavioral"),
         (HEADER.replace(",emotional", "") + "\n", (), "no column emotional"),
-        (HEADER + "\n" + "m,That sounds hard.,1,2,3\n" * 120, (), "at least 5 are needed"),
+        (HEADER + "\n" + "".join(f"m,That is hard {n}.,1,2,3\n" for n in range(120)), (), "at least 5 are needed"),
+        (HEADER + "\n" + "m,That sounds hard.,1,2,3\n" * 120, (), "has 1 reply rated on all of"),
         (HEADER + "\nm,That sounds hard.,1,2,9\n", (), "line 2: behavioral"),
         ("enough", ("--encoder", "./nowhere"), "no such folder"),
         ("enough", ("--seed", "-1"), "--seed"),

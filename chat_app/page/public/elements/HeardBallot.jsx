@@ -3,11 +3,36 @@
 import { useEffect, useId, useRef, useState } from "react";
 import { Markdown } from "@/components/markdown";
 
-function Mark({ pressed, disabled, onClick, children, label }) {
+function Mark({ pressed, disabled, onClick, children }) {
   return (
-    <button type="button" className="hb-mark" aria-pressed={pressed} aria-label={label} disabled={disabled} onClick={onClick}>
+    <button type="button" className="hb-mark" aria-pressed={pressed} disabled={disabled} onClick={onClick}>
       <span aria-hidden="true" className="hb-tick">{pressed ? "✓" : ""}</span>{children}
     </button>
+  );
+}
+
+// One question over all answers: it stays in view while they are read, however much longer one is than another.
+function Pick({ ballot, name, answers }) {
+  const id = useId();
+  return (
+    <div className="hb-pick" role="radiogroup" aria-labelledby={id} data-name={name}>
+      <span id={id}>{name === "most" ? "Most empathetic" : "Least empathetic"}</span>
+      <div className="hb-marks">
+        {answers.map(({ letter, votable }) => votable ? (
+          <label key={letter} className="hb-radio">
+            <input
+              type="radio"
+              name={id}
+              aria-label={`Answer ${letter} is the ${name} empathetic`}
+              checked={ballot[name] === letter}
+              disabled={ballot.sending}
+              onChange={() => ballot.mark(name, letter)}
+            />
+            <span aria-hidden="true">{letter}</span>
+          </label>
+        ) : <span key={letter} className="hb-radio hb-shut" aria-hidden="true">{letter}</span>)}
+      </div>
+    </div>
   );
 }
 
@@ -159,26 +184,12 @@ function Ballot() {
           >
             <p className="hb-head"><span className="hb-letter">{answer.letter}</span></p>
             <Text answer={answer} />
-            {answer.votable ? (
-              <div className="hb-marks">
-                {(least ? ["most", "least"] : ["most"]).map((name) => {
-                  const pressed = ballot[name] === answer.letter;
-                  return (
-                    <Mark
-                      key={name}
-                      pressed={pressed}
-                      disabled={ballot.sending}
-                      label={`Answer ${answer.letter} is the ${name} empathetic`}
-                      onClick={() => ballot.mark(name, pressed ? null : answer.letter)}
-                    >
-                      {name === "most" ? "Most" : "Least"}
-                    </Mark>
-                  );
-                })}
-              </div>
-            ) : answer.text ? <p className="hb-missing">{answer.reason}</p> : null}
+            {!answer.votable && answer.text ? <p className="hb-missing">{answer.reason}</p> : null}
           </section>
         ))}
+      </div>
+      <div className="hb-picks">
+        {(least ? ["most", "least"] : ["most"]).map((name) => <Pick key={name} ballot={ballot} name={name} answers={answers} />)}
       </div>
       <div className="hb-ways" role="group" aria-label="Instead of marking answers">
         {[["same", "About the same"], ["none", "None of these"]].map(([choice, words]) => (
