@@ -1,5 +1,7 @@
 """`heard results STUDY`: what the blind votes of a study say, as tables, as JSON, or as pictures."""
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -36,6 +38,13 @@ def results(
             "--hide", metavar="SOURCE", help="Leave a source out of the tables; its votes count all the same."
         ),
     ] = None,
+    pool_conditions: Annotated[
+        bool,
+        typer.Option("--pool-conditions", help="Take conditions together even if they had different sources."),
+    ] = False,
+    with_bootstrap: Annotated[
+        bool, typer.Option("--bootstrap", help="Also a two-way bootstrap over people and items; up to a minute.")
+    ] = False,
     pictures: Annotated[
         Path | None, typer.Option("--pictures", metavar="DIR", help="Write the charts there as SVG files too.")
     ] = None,
@@ -47,19 +56,23 @@ def results(
     heard results warm --json > warm.json    for a script
     heard results warm --hide human          without a source, and all votes
     heard results warm --pictures figures    most-least.svg and strengths.svg
+    heard results warm --condition formal    one condition
 
     Counted are people whose newest answer allows research. Attention items,
     and ballots on which an answer gave its source away, are left out; the
     last table says how many votes were left out and why: it adds up to all.
 
     Share: of the ballots where the source could be marked and that were not
-    skipped, with Wilson's interval. Strength: Bradley-Terry, in log-odds,
-    freed of position effects, with a bootstrap over people. Alpha: agreement
-    on items beyond the overall favourites; 1 is full, 0 is chance.
+    skipped. Strength: Bradley-Terry, in log-odds, freed of position effects.
+    Alpha: agreement on items beyond the overall favourites; 1 is full, 0 is
+    chance. Intervals are for other people and other items: votes of one
+    person, and on one item, hang together. Wilson's, as if they did not,
+    stands beside them. docs/results.md says what the intervals mean.
     """
     from heard.chat_app.results.records import VoteFilter
 
-    study_results = _without(_found(study, VoteFilter(condition, with_leaks, passed_attention)), hide or [])
+    wanted = VoteFilter(condition, with_leaks, passed_attention, pool_conditions)
+    study_results = _without(_found(study, wanted, with_bootstrap=with_bootstrap), hide or [])
     if as_json:
         import json
         from dataclasses import asdict
@@ -88,7 +101,9 @@ def _without(study_results: "StudyResults", names: list[str]) -> "StudyResults":
 def _draw(study_results: "StudyResults", folder: Path, *, quiet: bool) -> None:
     from heard.chat_app.results.charts import PICTURES
 
-    files = {f"{name}.svg": draw(study_results) for name, draw in PICTURES.items()}
+    # Of conditions that are not taken together each has pictures of its own, in the order of their names.
+    parts = [(f"-{number}", part) for number, part in enumerate(study_results.parts, 1)] or [("", study_results)]
+    files = {f"{name}{end}.svg": draw(part) for end, part in parts for name, draw in PICTURES.items()}
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for name, drawing in files.items():
@@ -100,8 +115,9 @@ def _draw(study_results: "StudyResults", folder: Path, *, quiet: bool) -> None:
     typer.echo(f"Pictures: {', '.join(str(folder / name) for name in files)}", err=quiet)
 
 
-def _found(study: str, wanted: "VoteFilter") -> "StudyResults":
+def _found(study: str, wanted: "VoteFilter", *, with_bootstrap: bool) -> "StudyResults":
     import asyncio
+    from contextlib import nullcontext
 
     from heard.chat_app.common.settings import load_settings
     from heard.chat_app.results.study_results import study_results
@@ -118,10 +134,24 @@ def _found(study: str, wanted: "VoteFilter") -> "StudyResults":
                 raise ResultsError("There is no study in this database yet. See `heard study --help`.")
             if study not in known:
                 raise ResultsError(f'There is no study "{study}" in this database. {nearest_name(study, known)}')
-            read = await study_results(studies, study, wanted)
+            with _bar() if with_bootstrap else nullcontext() as done:
+                read = await study_results(studies, study, wanted, done)
             if wanted.condition is not None and wanted.condition not in read.conditions:
                 named = ", ".join(read.conditions) or "none"
                 raise ResultsError(f'No vote of "{study}" is in condition "{wanted.condition}". There are: {named}.')
             return read
 
     return asyncio.run(run())
+
+
+@contextmanager
+def _bar() -> Iterator[Callable[[int], None]]:
+    """A progress bar of the bootstrap on standard error."""
+    from rich.console import Console
+    from rich.progress import Progress
+
+    from heard.chat_app.results.bootstrap import RESAMPLES
+
+    with Progress(console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("Bootstrap", total=RESAMPLES)
+        yield lambda done: bar.update(task, completed=done)
