@@ -15,11 +15,12 @@ import numpy as np
 
 from heard.chat_app.results.choice_rows import Array, Fit
 from heard.chat_app.results.choices import Choices, Layout, Pattern, pattern_of, why_not_connected
+from heard.chat_app.results.conditions import why_not_pooled
 from heard.chat_app.results.covariates import COVARIATES, Design, words_of
 from heard.chat_app.results.kept_rows import KeptRows, kept_rows
 from heard.chat_app.results.records import VoteFilter
 from heard.chat_app.results.strengths import ALL_TIES, NOTHING
-from heard.chat_app.results.two_way import Clusters, variance
+from heard.chat_app.results.two_way import Clusters, two_way_variance
 from heard.db.answer_words import AnswerWords, answer_words
 from heard.db.study_records import Choice
 from heard.db.study_store import StudyStore
@@ -111,7 +112,9 @@ def compute_adjusted(
     empty = Adjusted(
         study_id, wanted, conditions, asked, [], None, notes, None, None, [], len(kept.cell), people
     )  # fmt: skip
-    return _fitted(empty, kept, length)
+    cells = {kept.cells[number]: int(votes) for number, votes in enumerate(np.bincount(kept.cell)) if votes}
+    not_pooled = None if wanted.pooled or wanted.condition is not None else why_not_pooled(cells)
+    return replace(empty, reason=not_pooled) if not_pooled else _fitted(empty, kept, length)
 
 
 def _fitted(empty: Adjusted, kept: KeptRows, words: Array) -> Adjusted:
@@ -155,7 +158,7 @@ def _record(empty: Adjusted, design: Design, plain: Fit, full: Fit) -> Adjusted:
     def coefficients(values: Array, influence: Array) -> list[Coefficient]:
         if clusters.reason is not None:
             return [Coefficient(float(value), None, None) for value in values]
-        reach = clusters.quantile * np.sqrt(variance(influence, clusters))
+        reach = clusters.quantile * np.sqrt(two_way_variance(influence, design.kept.person, design.kept.item))
         return [
             Coefficient(float(value), float(value - one), float(value + one))
             for value, one in zip(values, reach, strict=True)
