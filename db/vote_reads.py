@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
-from sqlalchemy import ColumnElement, Select, case, func, literal, not_, or_, select, text, union, union_all
+from sqlalchemy import ColumnElement, Select, func, literal, not_, or_, select, text, union, union_all
 from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession
 from sqlalchemy.orm import InstrumentedAttribute, aliased
 
@@ -94,19 +94,26 @@ class VoteRows:
 
 
 @dataclass(frozen=True, slots=True)
-class TrialCount:
-    """The number of showings with these values, of answers in a trial of improvement. Skipped ballots do not count."""
+class TrialRows:
+    """Showings of answers in a trial of improvement, to the people who allow research: arrays of equal length with one
+    entry for each showing. Skipped ballots and attention items do not count."""
 
-    source: str
-    assigned: bool
-    """Whether these answers were assigned to the treatment, whatever its effect."""
-    most: bool
-    leak: bool
+    sources: list[str] = field(default_factory=list)
+    conditions: list[str | None] = field(default_factory=list)
+    source: "array[int]" = field(default_factory=lambda: array("i"))
+    """Index into `sources`."""
+    answer: "array[int]" = field(default_factory=lambda: array("i"))
+    """0 .. number of answers - 1: an answer of a survey is shown to many."""
+    person: "array[int]" = field(default_factory=lambda: array("i"))
+    assigned: "array[int]" = field(default_factory=lambda: array("b"))
+    """Whether the answer was assigned to the treatment, whatever its effect."""
+    most: "array[int]" = field(default_factory=lambda: array("b"))
+    leak: "array[int]" = field(default_factory=lambda: array("b"))
     """Whether any answer on the ballot gave its source away."""
-    failing: bool
+    failing: "array[int]" = field(default_factory=lambda: array("b"))
     """Whether the person failed an attention item."""
-    condition: str | None
-    showings: int
+    condition: "array[int]" = field(default_factory=lambda: array("i"))
+    """Index into `conditions`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +122,7 @@ class StudyVotes:
 
     counts: VoteCounts
     rows: VoteRows
-    trial: list[TrialCount]
+    trial: TrialRows
 
 
 async def read_votes(
@@ -135,7 +142,7 @@ async def read_votes(
         slow = () if min_seconds is None else (VoteRow.seconds >= min_seconds,)
         counts = await _counts(session, study_id, slow)
         if not rows:
-            return StudyVotes(counts, VoteRows(), [])
+            return StudyVotes(counts, VoteRows(), TrialRows())
         return StudyVotes(counts, await _rows(session, study_id, slow), await _trial(session, study_id, slow))
 
     return await transact(engine, work, write=False)
@@ -235,24 +242,18 @@ async def _rows(session: AsyncSession, study_id: str, slow: Slow) -> VoteRows:
     return read
 
 
-async def _trial(session: AsyncSession, study_id: str, slow: Slow) -> list[TrialCount]:
+async def _trial(session: AsyncSession, study_id: str, slow: Slow) -> TrialRows:
     in_trial = (AnswerRow.study_id == study_id) & AnswerRow.improve_assigned.is_not(None)
+    read = TrialRows()
     if await session.scalar(select(AnswerRow.id).where(in_trial).limit(1)) is None:
-        return []
-
-    def is_it(holds: Any) -> Any:
-        return case((holds, 1), else_=0)
-
-    columns = (
-        AnswerRow.source,
-        is_it(AnswerRow.improve_assigned.is_(True)).label("assigned"),
-        is_it(VoteRow.most == SlotRow.position).label("most"),
-        is_it(VoteRow.leaks != "").label("leak"),
-        is_it(VoteRow.participant_id.in_(failing(study_id))).label("failing"),
-        VoteRow.condition.label("condition"),
-    )
-    showings = (
-        select(*columns)
+        return read
+    out = {row for (row,) in await session.execute(refusing())}
+    failed = {row for (row,) in await session.execute(failing(study_id))}
+    query = (
+        select(
+            AnswerRow.source, AnswerRow.id, VoteRow.participant_id, AnswerRow.improve_assigned,
+            VoteRow.most, SlotRow.position, VoteRow.leaks, VoteRow.condition,
+        )
         .select_from(AnswerRow)
         .join(SlotRow, SlotRow.answer_id == AnswerRow.id)
         .join(VoteRow, VoteRow.ballot_id == SlotRow.ballot_id)
@@ -261,19 +262,29 @@ async def _trial(session: AsyncSession, study_id: str, slow: Slow) -> list[Trial
             SlotRow.votable.is_(True),
             VoteRow.choice != Choice.SKIPPED.value,
             VoteRow.attention.is_(None),
-            VoteRow.participant_id.not_in(refusing()),
             *slow,
         )
-        .subquery()
-    )
-    found = await session.execute(select(*showings.c, func.count()).group_by(*showings.c))
-    return [
-        TrialCount(
-            source=row[0], assigned=bool(row[1]), most=bool(row[2]), leak=bool(row[3]), failing=bool(row[4]),
-            condition=row[5], showings=row[6],
-        )
-        for row in found
-    ]  # fmt: skip
+    )  # fmt: skip
+    sources: dict[str, int] = {}
+    conditions: dict[str | None, int] = {}
+    answers: dict[str, int] = {}
+    people: dict[str, int] = {}
+    stream = await session.stream(query, execution_options={"yield_per": _CHUNK_ROWS})
+    async for part in stream.partitions():
+        for source, answer, person, assigned, most, position, leaks, condition in part:
+            if person in out:
+                continue
+            read.source.append(sources.setdefault(source, len(sources)))
+            read.answer.append(answers.setdefault(answer, len(answers)))
+            read.person.append(people.setdefault(person, len(people)))
+            read.assigned.append(bool(assigned))
+            read.most.append(most == position)
+            read.leak.append(leaks != "")
+            read.failing.append(person in failed)
+            read.condition.append(conditions.setdefault(condition, len(conditions)))
+    read.sources.extend(sources)
+    read.conditions.extend(conditions)
+    return read
 
 
 def _cell(values: Sequence[Any]) -> Cell:

@@ -1,6 +1,7 @@
 """`heard results STUDY`: what the blind votes of a study say, as tables, as JSON, or as pictures."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from enum import StrEnum
 from functools import partial
 from math import inf
@@ -73,6 +74,13 @@ def results(
             "--hide", metavar="SOURCE", help="Leave a source out of the tables; its votes count all the same."
         ),
     ] = None,
+    pool_conditions: Annotated[
+        bool,
+        typer.Option("--pool-conditions", help="Take conditions together even if they had different sources."),
+    ] = False,
+    with_bootstrap: Annotated[
+        bool, typer.Option("--bootstrap", help="Also a two-way bootstrap over people and items; up to a minute.")
+    ] = False,
     pictures: Annotated[
         Path | None, typer.Option("--pictures", metavar="DIR", help="Write the charts there as SVG files too.")
     ] = None,
@@ -84,6 +92,7 @@ def results(
     heard results warm --json > warm.json    for a script
     heard results warm --hide human          without a source, and all votes
     heard results warm --pictures figures    most-least.svg and strengths.svg
+    heard results warm --condition formal    one condition
     heard results warm --by item             ballots, marks and agreement by item
     heard results warm --flow                who came how far, as in a CONSORT diagram
     heard results warm --adjust length       strengths if all answers were equally long
@@ -94,10 +103,11 @@ def results(
     last table says how many votes were left out and why: it adds up to all.
 
     Share: of the ballots where the source could be marked and that were not
-    skipped, with Wilson's interval. Strength: Bradley-Terry, in log-odds,
-    freed of position effects, with a bootstrap over people. Alpha: agreement
-    on items beyond the overall favourites; 1 is full, 0 is chance. Pairs: of
-    two people on one item, those that say the same.
+    skipped. Strength: Bradley-Terry, in log-odds, freed of position effects.
+    Alpha: agreement on items beyond the overall favourites; 1 is full, 0 is
+    chance. Intervals are for other people and other items: votes of one
+    person, and on one item, hang together. Wilson's, as if they did not,
+    stands beside them. docs/results.md says what the intervals mean.
 
     --adjust: position is in the strengths of the usual tables already.
     Length is per doubling of an answer's words. Time is the same for all
@@ -107,7 +117,7 @@ def results(
 
     if min_seconds is not None and not 0 <= min_seconds < inf:
         raise ResultsError("--min-seconds is a number of seconds from 0 up, such as 5.")
-    wanted = VoteFilter(condition, with_leaks, passed_attention, min_seconds)
+    wanted = VoteFilter(condition, with_leaks, passed_attention, min_seconds, pool_conditions)
     if by or flow or adjust:
         from heard.chat_app.commands.results_more import show_more
 
@@ -121,7 +131,7 @@ def results(
             lambda compute: _found(study, wanted, compute), by.value if by else None, names, as_json
         )
     else:
-        study_results = _without(_found(study, wanted, _usual), hide or [])
+        study_results = _without(_found(study, wanted, partial(_usual, with_bootstrap)), hide or [])
         from heard.chat_app.commands.results_tables import as_text, show
         from heard.chat_app.results.charts import PICTURES
 
@@ -129,15 +139,22 @@ def results(
             typer.echo(as_text(study_results))
         else:
             show(study_results)
-        drawings = {name: partial(draw, study_results) for name, draw in PICTURES.items()}
+        # Of conditions that are not taken together each has pictures of its own, in the order of their names.
+        parts = [(f"-{number}", one) for number, one in enumerate(study_results.parts, 1)] or [("", study_results)]
+        drawings = {f"{name}{end}": partial(draw, one) for end, one in parts for name, draw in PICTURES.items()}
     if pictures is not None:
         _draw({name: draw() for name, draw in drawings.items()}, pictures, quiet=as_json)
 
 
-async def _usual(studies: "StudyStore", record: "StudyRecord", wanted: "VoteFilter") -> "StudyResults":
+async def _usual(
+    with_bootstrap: bool, studies: "StudyStore", record: "StudyRecord", wanted: "VoteFilter"
+) -> "StudyResults":
+    from contextlib import nullcontext
+
     from heard.chat_app.results.study_results import study_results
 
-    return await study_results(studies, record.id, wanted)
+    with _bar() if with_bootstrap else nullcontext() as done:
+        return await study_results(studies, record.id, wanted, done)
 
 
 def _without(study_results: "StudyResults", names: list[str]) -> "StudyResults":
@@ -189,3 +206,16 @@ def _found(study: str, wanted: "VoteFilter", compute: "Compute") -> Any:
             return read
 
     return asyncio.run(run())
+
+
+@contextmanager
+def _bar() -> Iterator[Callable[[int], None]]:
+    """A progress bar of the bootstrap on standard error."""
+    from rich.console import Console
+    from rich.progress import Progress
+
+    from heard.chat_app.results.bootstrap import RESAMPLES
+
+    with Progress(console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("Bootstrap", total=RESAMPLES)
+        yield lambda done: bar.update(task, completed=done)

@@ -85,10 +85,11 @@ def _show_conditions(console: Console, found: Breakdown) -> None:
     for one in found.by_condition:
         strengths = {row.source: row.strength for row in one.results.strengths.sources}
         for row in one.results.shares:
-            most, least = row.most, row.least
+            most, least = row.most_interval, row.least_interval
             table.add_row(
-                escape(one.name), escape(row.source), percent(most.share), interval(most.low, most.high),
-                percent(least.share), interval(least.low, least.high), str(most.of), odds(strengths.get(row.source)),
+                escape(one.name), escape(row.source), percent(row.most.share), interval(most.low, most.high),
+                percent(row.least.share), interval(least.low, least.high), str(row.most.of),
+                odds(strengths.get(row.source)),
             )  # fmt: skip
         table.add_section()
     console.print(table)

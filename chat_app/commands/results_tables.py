@@ -8,7 +8,20 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from heard.chat_app.results.display import chance_of, counts, interval, left_out, odds, odds_interval, percent, sample
+from heard.chat_app.results.display import (
+    MISSING,
+    TRIAL,
+    beside,
+    chance_of,
+    counts,
+    interval,
+    left_out,
+    odds,
+    odds_interval,
+    percent,
+    sample,
+    why_no_intervals,
+)
 from heard.chat_app.results.records import Agreement, StudyResults
 from heard.db.study_records import LETTERS
 
@@ -23,8 +36,15 @@ def show(results: StudyResults) -> None:
     console = Console(highlight=False, soft_wrap=False)
     if results.hidden:
         console.print(f"Hidden, and counted all the same: {escape(', '.join(results.hidden))}.")
-    for part in (_shares, _strengths, _positions, _leaks, _trial, _counted):
-        part(console, results)
+    if results.not_pooled:
+        console.print(f"{escape(results.not_pooled)} --condition NAME shows one, --pool-conditions all as one.")
+    for one in results.parts or [results]:
+        if results.parts:
+            console.rule(f"Condition {escape(one.wanted.condition or '')}", align="left")
+        for part in (_shares, _differences, _strengths, _positions, _trial, _bootstrap):
+            part(console, one)
+    _leaks(console, results)
+    _counted(console, results)
 
 
 def new_table(title: str, *columns: str) -> Table:
@@ -36,18 +56,36 @@ def new_table(title: str, *columns: str) -> Table:
 
 
 def _shares(console: Console, results: StudyResults) -> None:
-    title = f"{escape(results.study)}: marked as most and as least empathetic, with intervals of 95%"
-    table = new_table(title, "source", "most", "95%", "of ballots", "least", "95%", "of ballots")
+    title = f"{escape(results.study)}: marked as most and as least empathetic; 95% over people and items"
+    table = new_table(
+        title, "source", "most", "95%", "Wilson", "ballots", "least", "95%", "Wilson", "ballots", "net", "95%"
+    )
     for one in results.shares:
-        most, least = one.most, one.least
-        table.add_row(
-            escape(one.source), percent(most.share), interval(most.low, most.high), str(most.of), percent(least.share),
-            interval(least.low, least.high), str(least.of),
-        )  # fmt: skip
+        cells: list[str] = []
+        for share, found in ((one.most, one.most_interval), (one.least, one.least_interval)):
+            cells += [
+                percent(share.share), interval(found.low, found.high), interval(share.low, share.high), str(share.of)
+            ]  # fmt: skip
+        table.add_row(escape(one.source), *cells, percent(one.net), beside(one.net_interval))
     if results.shares:
         console.print(table)
+        console.print("Wilson: votes as if independent. Net: most minus least.")
+        if reason := why_no_intervals(results):
+            console.print(f"No interval over people and items: {reason}")
     elif not results.hidden:
         console.print(f"{escape(results.study)}: no vote counts yet, so there are no shares.")
+
+
+def _differences(console: Console, results: StudyResults) -> None:
+    if not results.differences:
+        return
+    table = new_table("First minus second source", "first", "second", "most", "95%", "least", "95%")
+    for one in results.differences:
+        table.add_row(
+            escape(one.first), escape(one.second), percent(one.most), beside(one.most_interval), percent(one.least),
+            beside(one.least_interval),
+        )  # fmt: skip
+    console.print(table)
 
 
 def _strengths(console: Console, results: StudyResults) -> None:
@@ -71,12 +109,20 @@ def _strengths(console: Console, results: StudyResults) -> None:
 def _positions(console: Console, results: StudyResults) -> None:
     effects = {one.position: one for one in results.strengths.positions}
     if results.position.positions:
-        table = new_table("Position", "place", "marked as most", "95%", "marks", "effect on most", "effect on least")
+        table = new_table(
+            "Position", "place", "marked as most", "95%", "Wilson", "marks", "effect on most", "effect on least"
+        )
         for row in results.position.positions:
             effect = effects.get(row.position)
+            shown = [
+                percent(row.most.share),
+                beside(row.interval),
+                interval(row.most.low, row.most.high),
+                counts(row.most),
+            ]
             table.add_row(
-                LETTERS[row.position - 1], percent(row.most.share), interval(row.most.low, row.most.high),
-                counts(row.most), odds(effect.most if effect else None), odds(effect.least if effect else None),
+                LETTERS[row.position - 1], *shown, odds(effect.most if effect else None),
+                odds(effect.least if effect else None),
             )  # fmt: skip
         console.print(table)
         if results.position.statistic is not None:
@@ -106,10 +152,11 @@ def agreement_words(one: Agreement) -> str:
 def _leaks(console: Console, results: StudyResults) -> None:
     if not results.leaks:
         return
-    table = new_table("Showings that gave their source away", "source", "rate", "95%", "showings")
+    table = new_table("Showings that gave their source away", "source", "rate", "95%", "Wilson", "showings")
     for one in results.leaks:
         table.add_row(
-            escape(one.source), percent(one.rate.share), interval(one.rate.low, one.rate.high), counts(one.rate)
+            escape(one.source), percent(one.rate.share), beside(one.interval),
+            interval(one.rate.low, one.rate.high), counts(one.rate),
         )  # fmt: skip
     console.print(table)
 
@@ -118,15 +165,39 @@ def _trial(console: Console, results: StudyResults) -> None:
     if not results.trial:
         return
     table = new_table(
-        "Trial of auto-improve: marked as most, by what chance assigned", "source", "assigned", "showings", "control",
-        "showings", "difference", "95%",
+        "Trial of auto-improve: marked as most, by what chance assigned", "source", "assigned", "of", "answers",
+        "control", "of", "answers", "difference", "95%", "by chance",
     )  # fmt: skip
     for arm in results.trial:
         table.add_row(
             "all sources" if arm.source is None else escape(arm.source), percent(arm.assigned.share),
-            counts(arm.assigned), percent(arm.control.share), counts(arm.control), percent(arm.difference),
-            interval(arm.low, arm.high),
+            counts(arm.assigned), str(arm.assigned_answers), percent(arm.control.share), counts(arm.control),
+            str(arm.control_answers), percent(arm.difference), interval(arm.low, arm.high), chance_of(arm.p),
         )  # fmt: skip
+    console.print(table)
+    console.print(TRIAL)
+    for reason in dict.fromkeys(arm.reason for arm in results.trial if arm.reason):
+        console.print(reason)
+
+
+def _bootstrap(console: Console, results: StudyResults) -> None:
+    found = results.bootstrap
+    if found is None:
+        return
+    if found.reason:
+        console.print(f"No two-way bootstrap: {found.reason}")
+        return
+    table = new_table(
+        f"Two-way bootstrap over people and items, {found.resamples} samples, percentiles", "source", "most", "least",
+        "strength",
+    )  # fmt: skip
+    by_figure = {(one.figure, one.source): one for one in found.intervals}
+    for name in sorted({one.source for one in found.intervals}):
+        cells = []
+        for figure, shown in (("most", interval), ("least", interval), ("strength", odds_interval)):
+            one = by_figure.get((figure, name))
+            cells.append(shown(one.low, one.high) if one else MISSING)
+        table.add_row(escape(name), *cells)
     console.print(table)
 
 

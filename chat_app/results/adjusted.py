@@ -15,6 +15,7 @@ import numpy as np
 
 from heard.chat_app.results.choice_rows import Array, Fit
 from heard.chat_app.results.choices import Choices, Layout, Pattern, pattern_of, why_not_connected
+from heard.chat_app.results.conditions import why_not_pooled
 from heard.chat_app.results.covariates import COVARIATES, Design, words_of
 from heard.chat_app.results.kept_rows import KeptRows, kept_rows
 from heard.chat_app.results.records import VoteFilter
@@ -111,7 +112,9 @@ def compute_adjusted(
     empty = Adjusted(
         study_id, wanted, conditions, asked, [], None, notes, None, None, [], len(kept.cell), people
     )  # fmt: skip
-    return _fitted(empty, kept, length)
+    cells = {kept.cells[number]: int(votes) for number, votes in enumerate(np.bincount(kept.cell)) if votes}
+    not_pooled = None if wanted.pooled or wanted.condition is not None else why_not_pooled(cells)
+    return replace(empty, reason=not_pooled) if not_pooled else _fitted(empty, kept, length)
 
 
 def _fitted(empty: Adjusted, kept: KeptRows, words: Array) -> Adjusted:

@@ -31,19 +31,21 @@ class Mark:
 
 
 def most_and_least(shares: Sequence[SourceShares]) -> str:
-    """Return the founding study's Figure 3: two bars for each source, with intervals of 95%."""
+    """Return the founding study's Figure 3: two bars for each source, with intervals of 95% over people and
+    items."""
     marks = []
     for number, one in enumerate(shares):
-        for place, (kind, share) in enumerate((("most", one.most), ("least", one.least))):
+        both = (("most", one.most, one.most_interval), ("least", one.least, one.least_interval))
+        for place, (kind, share, found) in enumerate(both):
             marks.append(
                 Mark(
                     one.source if place == 0 else "",
                     kind,
                     TOP + ROW * number + 14 + 20 * place,
                     _x_of(share.share or 0.0),
-                    None if share.low is None else _x_of(share.low),
-                    None if share.high is None else _x_of(share.high),
-                    f"{percent(share.share)} ({interval(share.low, share.high)})",
+                    None if found.low is None else _x_of(found.low),
+                    None if found.high is None else _x_of(found.high),
+                    f"{percent(share.share)} ({interval(found.low, found.high)})",
                 )
             )
     ticks = [(_x_of(value / 100), f"{value}%") for value in range(0, 101, 25)]

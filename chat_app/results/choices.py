@@ -86,19 +86,21 @@ class Choices:
 
     def __init__(self, patterns: Sequence[Pattern], layout: Layout) -> None:
         self.layout, self.patterns = layout, patterns
+        index = {name: number for number, name in enumerate(layout.sources)}
+        vectors: tuple[dict[tuple[str, int], Floats], ...] = ({}, {})
         sets: dict[tuple[bool, tuple[tuple[str, int], ...]], int] = {}
-        differences: dict[bytes, int] = {}
+        differences: dict[tuple[Any, ...], int] = {}
         self.chosen = np.zeros((len(patterns), layout.basis.shape[1]))
         uses: list[tuple[int, int, float]] = []
         marks: set[tuple[int, int]] = set()
-        beaten: set[tuple[int, str, str]] = set()
-        vectors: dict[tuple[bool, tuple[str, int]], Floats] = {}
         rows: list[Floats] = []
+        beaten: list[tuple[int, int]] = []
 
         def vector(worst: bool, slot: tuple[str, int]) -> Floats:
-            if (worst, slot) not in vectors:
-                vectors[worst, slot] = layout.least(slot) if worst else layout.most(slot)
-            return vectors[worst, slot]
+            known = vectors[worst]
+            if slot not in known:
+                known[slot] = layout.least(slot) if worst else layout.most(slot)
+            return known[slot]
 
         for number, pattern in enumerate(patterns):
             for worst, among, slot, weight in _choices_of(pattern):
@@ -107,20 +109,18 @@ class Choices:
                 for other in among:
                     if other == slot:
                         continue
-                    gap = vector(worst, slot) - vector(worst, other)
-                    key = np.round(gap, 9).tobytes()
+                    pair = (other[0], slot[0]) if worst else (slot[0], other[0])
+                    # Without positions a difference is that of the two sources alone.
+                    key = (worst, slot, other) if layout.places else pair
                     if key not in differences:
                         differences[key] = len(rows)
-                        rows.append(gap)
+                        rows.append(vector(worst, slot) - vector(worst, other))
+                        beaten.append((index[pair[0]], index[pair[1]]))
                     marks.add((number, differences[key]))
-                    beaten.add((number, *((other[0], slot[0]) if worst else (slot[0], other[0]))))
         self.differences = np.array(rows).reshape(-1, layout.basis.shape[1])
-        self._uses = _sparse([(a, b, w) for a, b, w in uses], len(patterns), len(sets))
+        self._beaten = np.array(beaten, dtype=int).reshape(-1, 2)
+        self._uses = _sparse(uses, len(patterns), len(sets))
         self._marks = _sparse([(a, b, 1.0) for a, b in marks], len(patterns), len(rows))
-        index = {name: place for place, name in enumerate(layout.sources)}
-        size = len(index)
-        pairs = [(number, index[winner] * size + index[loser], 1.0) for number, winner, loser in beaten]
-        self._beaten = _sparse(pairs, len(patterns), size * size)
         widest = max((len(among) for _, among in sets), default=0)
         self.features = np.zeros((len(sets), widest, layout.basis.shape[1]))
         self.present = np.zeros((len(sets), widest), dtype=bool)
@@ -133,11 +133,18 @@ class Choices:
         """Return the number of each choice set (S), and the sum of the features of the chosen answers (P)."""
         return self._uses.T @ weights, weights @ self.chosen
 
+    def scores(self, means: Floats) -> Floats:
+        """Return the gradient of one vote of each pattern (R x P), given the mean features of each choice set (S x
+        P)."""
+        result: Floats = self.chosen - self._uses @ means
+        return result
+
     def wins(self, weights: Floats) -> Floats:
         """Return an n x n matrix: whether source i was ever preferred to source j."""
-        size = len(self.layout.sources)
-        seen: Floats = (self._beaten.T @ (weights > 0).astype(float)).reshape(size, size) > 0
-        return seen
+        found = np.zeros((len(self.layout.sources),) * 2, dtype=bool)
+        winner, loser = self._beaten[self.seen(weights)].T
+        found[winner, loser] = True
+        return found
 
     def seen(self, weights: Floats) -> Floats:
         """Return which of the differences occur."""

@@ -1,6 +1,6 @@
 """Format figures: percentages with one decimal, log-odds with two, and the reasons for exclusions in words."""
 
-from heard.chat_app.results.records import InclusionCounts, Share, Strengths
+from heard.chat_app.results.records import InclusionCounts, Interval, Share, Strengths, StudyResults
 
 MISSING = "–"
 LEFT_OUT = (
@@ -13,6 +13,12 @@ LEFT_OUT = (
 )
 """Fields of InclusionCounts and their reasons, in the order in which they are checked."""
 
+TRIAL = (
+    "By the intention to treat: answers count by what chance assigned, whether or not they were written again. The "
+    "interval is over answers, the unit that chance assigns, and people; sources are compared within themselves. By "
+    "chance: how often assigning the same answers anew gives a difference at least as large."
+)
+
 
 def percent(share: float | None) -> str:
     """Return a share such as `30.5%`, or a dash."""
@@ -22,6 +28,20 @@ def percent(share: float | None) -> str:
 def interval(low: float | None, high: float | None) -> str:
     """Return an interval in percent such as `29.2 to 31.8`, or a dash."""
     return MISSING if low is None or high is None else f"{100 * low:.1f} to {100 * high:.1f}"
+
+
+def beside(found: Interval) -> str:
+    """Return an interval over people and items in percent, or a dash."""
+    return interval(found.low, found.high)
+
+
+def why_no_intervals(results: StudyResults) -> str:
+    """Return the reasons why shares have no intervals over people and items, each once; empty if all have."""
+    found = [one.reason for share in results.shares for one in (share.most_interval, share.least_interval)]
+    asked = [share.least.of > 0 for share in results.shares]
+    if not any(asked):  # nobody is asked for the least of two answers, which needs no reason
+        found = [share.most_interval.reason for share in results.shares]
+    return " ".join(dict.fromkeys(reason for reason in found if reason))
 
 
 def odds(value: float | None) -> str:

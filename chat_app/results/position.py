@@ -1,13 +1,21 @@
 """Position bias: whether the place of an answer on the ballot influences the vote."""
 
 from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
 
+import numpy as np
 from scipy.stats import chi2  # type: ignore[import-untyped]
 
 from heard.chat_app.results.intervals import wilson_share
 from heard.chat_app.results.records import PositionBias, PositionShare
 from heard.chat_app.results.selection import Cells
+from heard.chat_app.results.share_intervals import intervals_of
 from heard.db.study_records import Choice
+from heard.db.vote_reads import Cell
+
+Ints = np.ndarray[Any, np.dtype[Any]]
 
 
 def position_bias(cells: Cells) -> PositionBias:
@@ -32,3 +40,17 @@ def position_bias(cells: Cells) -> PositionBias:
         return PositionBias(rows, None, degrees, None)
     statistic = sum((row.most.count - row.expected) ** 2 / row.expected for row in rows)
     return PositionBias(rows, statistic, degrees, float(chi2.sf(statistic, degrees)))
+
+
+def with_position_intervals(bias: PositionBias, cells: Sequence[Cell], votes: tuple[Ints, Ints, Ints]) -> PositionBias:
+    """Return the shares with their intervals; `votes` are cell, person and item of each vote."""
+    index = {one.position: number for number, one in enumerate(bias.positions)}
+
+    def marks(cell: Cell) -> list[tuple[int, bool]]:
+        if cell.choice is not Choice.RANKED or cell.most is None:
+            return []
+        return [(index[place], place == cell.most) for place in cell.votable]
+
+    intervals = intervals_of(marks, len(bias.positions), cells, votes)
+    positions = [replace(one, interval=interval) for one, interval in zip(bias.positions, intervals, strict=True)]
+    return replace(bias, positions=positions)

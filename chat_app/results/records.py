@@ -8,13 +8,24 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """`count` of `of` with Wilson's interval. `share`, `low` and `high` are None if `of` is 0."""
+    """`count` of `of` with Wilson's interval, as if all observations were independent. `share`, `low` and `high` are
+    None if `of` is 0."""
 
     count: int
     of: int
     share: float | None
     low: float | None
     high: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """An interval for other people and other items of the same kind (`two_way.py`)."""
+
+    low: float | None = None
+    high: float | None = None
+    reason: str | None = None
+    """Why there is none; None if there is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +40,8 @@ class VoteFilter:
     """Only people who failed no attention item."""
     min_seconds: float | None = None
     """Only votes that took at least this long, seconds."""
+    pooled: bool = False
+    """Compute one result of all conditions even if their people judged different sources."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,11 +78,29 @@ class SourceShares:
     most: Share
     least: Share
     """Over ballots with three votable answers or more, where the least empathetic one is marked."""
+    most_interval: Interval = Interval()
+    least_interval: Interval = Interval()
+    net: float | None = None
+    """Share of most minus share of least, -1..1; None without least."""
+    net_interval: Interval = Interval()
+
+
+@dataclass(frozen=True, slots=True)
+class ShareDifference:
+    """The shares of one source minus those of another, -1..1."""
+
+    first: str
+    second: str
+    most: float | None
+    most_interval: Interval
+    least: float | None
+    least_interval: Interval
 
 
 @dataclass(frozen=True, slots=True)
 class Strength:
-    """The strength of one source in log-odds; the mean of all sources is 0."""
+    """The strength of one source in log-odds; the mean of all sources is 0. Its intervals are for other people and
+    items."""
 
     source: str
     strength: float
@@ -113,8 +144,29 @@ class Strengths:
     ballots: int
     """Number of ranked and tied ballots in the model."""
     people: int
+    items: int
+    """Number of items of a survey in the model; 0 in a live study, where everybody writes their own."""
+
+
+@dataclass(frozen=True, slots=True)
+class BootstrapInterval:
+    """A percentile interval of the two-way bootstrap (`bootstrap.py`)."""
+
+    figure: str
+    """"most", "least" (shares) or "strength" (log-odds)."""
+    source: str
+    low: float | None
+    high: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Bootstrap:
+    """The two-way bootstrap over people and items, beside the intervals that are shown."""
+
+    reason: str | None
+    """Why there is none; None if there is."""
     resamples: int
-    """Number of bootstrap samples of people with a finite fit."""
+    intervals: list[BootstrapInterval]
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,6 +201,7 @@ class PositionShare:
     most: Share
     expected: float
     """Expected number of marks without any effect of position or source."""
+    interval: Interval = Interval()
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,6 +221,7 @@ class Leak:
 
     source: str
     rate: Share
+    interval: Interval = Interval()
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,10 +233,18 @@ class TrialArm:
     assigned: Share
     """Share of "most empathetic" among the showings of answers assigned to the treatment."""
     control: Share
+    assigned_answers: int
+    control_answers: int
+    """Number of answers: chance assigns each of them once, however often it is shown."""
     difference: float | None
-    """Assigned minus control, -1..1, with Newcombe's interval."""
+    """Assigned minus control, -1..1; for all sources together the mean of those within each source."""
     low: float | None
     high: float | None
+    """Over answers and people (`trial.py`)."""
+    p: float | None
+    """Randomisation p value: how often assigning the same answers anew gives a difference at least as large."""
+    reason: str | None
+    """Why there is no interval; None if there is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,3 +269,11 @@ class StudyResults:
     """Empty without a trial; the first is of all sources together."""
     hidden: list[str] = field(default_factory=list)
     """Sources that are in every figure and not in the lists (`hide.py`)."""
+    differences: list[ShareDifference] = field(default_factory=list)
+    """Of each pair of sources, in the order of `shares`."""
+    bootstrap: Bootstrap | None = None
+    """None unless asked for."""
+    not_pooled: str | None = None
+    """Why there are no figures of all conditions together; None if there are."""
+    parts: list["StudyResults"] = field(default_factory=list)
+    """Then the results of each condition."""

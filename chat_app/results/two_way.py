@@ -9,6 +9,7 @@ than the smaller number of clusters.
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 from math import sqrt
 from typing import Any
 
@@ -25,7 +26,7 @@ ONE_PERSON = "All votes come from one person, so nothing tells how people differ
 ONE_ITEM = "All votes are on one item, so nothing tells how items differ."
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Clusters:
     """Who cast each vote, and on what. N votes."""
 
@@ -43,14 +44,15 @@ class Clusters:
     def of(cls, person: Ints, item: Ints) -> "Clusters":
         """Number them anew. An item below 0 is a message of a live conversation, which nobody else answered: each is
         an item of its own."""
-        _, person = np.unique(person, return_inverse=True)
+        person, people = _renumbered(person)
         alone = item < 0
         if alone.any():
             item = np.where(alone, item.max(initial=0) + 1 + np.arange(len(item)), item)
-        _, item = np.unique(item, return_inverse=True)
-        people, items = (int(one.max(initial=-1)) + 1 for one in (person, item))
-        _, pair = np.unique(person.astype(np.int64) * max(items, 1) + item, return_inverse=True)
-        return cls(person, item, pair, people, items, int(pair.max(initial=-1)) + 1)
+        item, items = _renumbered(item)
+        if items == len(item):
+            return cls(person, item, item, people, items, items)
+        pair, pairs = _renumbered(person.astype(np.int64) * items + item)
+        return cls(person, item, pair, people, items, pairs)
 
     @property
     def reason(self) -> str | None:
@@ -61,17 +63,37 @@ class Clusters:
             return ONE_PERSON
         return ONE_ITEM if self.items == 1 else None
 
-    @property
+    @cached_property
     def degrees(self) -> float:
         """Degrees of freedom: the smaller effective number of clusters less one, at least 1. Clusters of unequal size
         count as (sum of sizes)^2 / sum of squares of sizes (Kish 1965; Carter, Schnepel & Steigerwald 2017)."""
         effective = min(_effective(self.person), _effective(self.item))
         return max(effective - 1.0, 1.0)
 
-    @property
+    @cached_property
     def quantile(self) -> float:
         """Student's quantile for intervals of 95%."""
         return float(student.ppf(0.5 + CONFIDENCE / 2, self.degrees))
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """Covariances of P figures (P x P each): between people, between items, and between pairs of both."""
+
+    person: Floats
+    item: Floats
+    pair: Floats
+
+    @classmethod
+    def of(cls, scores: Floats, clusters: Clusters) -> "Spread":
+        """Of N x P scores, as `two_way_variance` takes them. There must be two clusters or more of each kind."""
+        parts = ((clusters.person, clusters.people), (clusters.item, clusters.items), (clusters.pair, clusters.pairs))
+        return cls(*(_between(scores, group, groups) for group, groups in parts))
+
+    def variance(self, weights: Floats) -> float:
+        """Return the variance of the figures' sum with these P weights."""
+        person, item, pair = (float(weights @ one @ weights) for one in (self.person, self.item, self.pair))
+        return max(person + item - pair, person, item, pair, 0.0)
 
 
 def two_way_variance(scores: Floats, person: Ints, item: Ints) -> Floats:
@@ -82,29 +104,30 @@ def two_way_variance(scores: Floats, person: Ints, item: Ints) -> Floats:
     and on which item; an item below 0 is one that nobody else judged. NaN where there are fewer than two people or
     items.
     """
-    return variance(scores, Clusters.of(person, item))
-
-
-def variance(scores: Floats, clusters: Clusters) -> Floats:
-    """Return the same for clusters that are numbered already."""
-    columns = scores if scores.ndim == 2 else scores[:, None]
+    clusters = Clusters.of(person, item)
     if clusters.reason is not None:
         return np.full(scores.shape[1:], np.nan)
-    person = _between(columns, clusters.person, clusters.people)
-    item = _between(columns, clusters.item, clusters.items)
-    pair = _between(columns, clusters.pair, clusters.pairs)
-    found = np.maximum.reduce([person + item - pair, person, item, pair])
+    spread = Spread.of(scores if scores.ndim == 2 else scores[:, None], clusters)
+    found = np.array([spread.variance(one) for one in np.eye(len(spread.pair))])
     result: Floats = found if scores.ndim == 2 else found[0]
     return result
 
 
-def _between(columns: Floats, group: Ints, groups: int) -> Floats:
-    """Return the sum of squares of the groups' sums, times G / (G - 1) because the errors are about an estimate."""
-    squares = [
-        float((np.bincount(group, weights=columns[:, number], minlength=groups) ** 2).sum())
-        for number in range(columns.shape[1])
-    ]
-    return np.array(squares) * groups / (groups - 1)
+def _between(scores: Floats, group: Ints, groups: int) -> Floats:
+    """Return the products of the groups' sums, times G / (G - 1) because the errors are about an estimate."""
+    sums = np.stack([np.bincount(group, weights=column, minlength=groups) for column in scores.T])
+    products: Floats = sums @ sums.T * groups / (groups - 1)
+    return products
+
+
+def _renumbered(numbers: Ints) -> tuple[Ints, int]:
+    """Return numbers without gaps, and how many there are."""
+    top = int(numbers.max(initial=-1)) + 1
+    if top > 50_000_000:  # a table of all would take more memory than sorting takes time
+        found, again = np.unique(numbers, return_inverse=True)
+        return again, len(found)
+    seen = np.bincount(numbers, minlength=top) > 0
+    return (np.cumsum(seen) - 1)[numbers], int(seen.sum())
 
 
 def _effective(group: Ints) -> float:
@@ -119,16 +142,10 @@ def share_interval(share: float, variance: float, clusters: Clusters) -> tuple[f
     Where nobody or everybody was marked no variance can be seen, and the smaller number of clusters stands for the
     number of votes, which is the least that it can be.
     """
-    effective = clusters.degrees + 1 if share in (0.0, 1.0) else share * (1 - share) / variance
+    effective = clusters.degrees + 1 if share in (0.0, 1.0) or variance <= 0 else share * (1 - share) / variance
     t = clusters.quantile
     middle = (share + t * t / (2 * effective)) / (1 + t * t / effective)
     half = t / (1 + t * t / effective) * sqrt(share * (1 - share) / effective + t * t / (4 * effective * effective))
     low = 0.0 if share == 0 else max(0.0, middle - half)  # at the ends it touches 0 or 1, which rounding must not miss
     high = 1.0 if share == 1 else min(1.0, middle + half)
     return low, high
-
-
-def difference_interval(difference: float, variance: float, clusters: Clusters) -> tuple[float, float]:
-    """Return the interval of a difference of two shares, within -1..1."""
-    reach = clusters.quantile * sqrt(variance)
-    return max(-1.0, difference - reach), min(1.0, difference + reach)

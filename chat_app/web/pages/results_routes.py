@@ -45,7 +45,9 @@ async def study_named(site: SiteDep, study: str) -> StudyRecord:
     return found
 
 
-async def wanted_votes(condition: str = "", leaks: str = "", attention: str = "", seconds: str = "") -> VoteFilter:
+async def wanted_votes(
+    condition: str = "", leaks: str = "", attention: str = "", seconds: str = "", pool: str = ""
+) -> VoteFilter:
     """What the form of the page asks for. Raises EarlyResponse (422) for seconds that are none."""
     try:
         least = float(seconds) if seconds.strip() else None
@@ -53,7 +55,7 @@ async def wanted_votes(condition: str = "", leaks: str = "", attention: str = ""
         least = -1.0
     if least is not None and not 0 <= least < inf:
         raise EarlyResponse(error_page(422, "Not a time", NO_SECONDS))
-    return VoteFilter(condition or None, leaks == "with", attention == "passed", least or None)
+    return VoteFilter(condition or None, leaks == "with", attention == "passed", least or None, pool == "together")
 
 
 async def hidden_sources(hide: Annotated[list[str], Query(default_factory=list)]) -> list[str]:
@@ -109,7 +111,8 @@ async def results(request: Request, site: SiteDep, record: StudyDep, wanted: Wan
         sources=sources_of(everything),
         wanted=wanted,
         query=request.url.query,
-        reach=reach_of(found.strengths),
+        query_of=lambda condition: str(request.url.include_query_params(condition=condition).query),
+        reach_of=reach_of,
         letters=LETTERS,
         least_from=LEAST_FROM,
         display=display,
@@ -122,6 +125,8 @@ async def chart(site: SiteDep, record: StudyDep, name: str, wanted: WantedDep, h
     if name not in PICTURES:
         return error_page(404, "Not here", f"The charts of a study are: {', '.join(PICTURES)}.")
     found = hide(await _results(site, record.id, wanted), hidden)
+    if found.not_pooled:
+        return error_page(404, "Not here", f"{found.not_pooled} Choose a condition on the page of the results.")
     disposition = f'attachment; filename="{record.id}-{name}.svg"'
     headers = {"Cache-Control": "no-store", "Content-Disposition": disposition}
     return Response(PICTURES[name](found), media_type="image/svg+xml", headers=headers)

@@ -10,7 +10,7 @@ from heard.chat_app.results.records import VoteFilter
 from heard.chat_app.results.strengths import ALL_TIES, NOTHING, strengths
 from heard.db.answer_words import AnswerWords
 from heard.db.study_records import Choice
-from heard.db.vote_reads import Cell, StudyVotes, VoteCounts, VoteRows
+from heard.db.vote_reads import Cell, StudyVotes, TrialRows, VoteCounts, VoteRows
 
 SOURCES = ("brief", "human", "long")
 STRENGTH = np.array([0.6, -0.4, -0.2])
@@ -44,7 +44,7 @@ def study(people: int, seed: int, *, of_length: float = OF_LENGTH, same: float =
             rows.item.append(item)
             rows.seconds.append(float(20 * 2**time))
     rows.cells.extend(numbers)
-    return StudyVotes(VoteCounts(), rows, []), AnswerWords(words)
+    return StudyVotes(VoteCounts(), rows, TrialRows()), AnswerWords(words)
 
 
 def adjusted(votes: StudyVotes, words: AnswerWords, *names: str) -> Adjusted:
@@ -58,7 +58,7 @@ def values(found: Adjusted, what: str) -> dict[str, float]:
 def test_without_length_and_time_it_is_the_model_of_strengths() -> None:
     votes, words = study(60, 1)
     found = adjusted(votes, words, "position")
-    arrays = (np.array(one) for one in (votes.rows.cell, votes.rows.person))
+    arrays = (np.array(one) for one in (votes.rows.cell, votes.rows.person, votes.rows.item))
     known = {one.source: one.strength for one in strengths(votes.rows.cells, *arrays).sources}
     assert values(found, "adjusted") == pytest.approx(known, abs=1e-5)
     assert found.adjusted_for == ["position"]
@@ -102,7 +102,7 @@ def votes_of(*cells: Cell, people: int = 2) -> StudyVotes:
         rows.person.append(number % people)
         rows.item.append(number // 2 % 2)
         rows.seconds.append(4.0)
-    return StudyVotes(VoteCounts(), rows, [])
+    return StudyVotes(VoteCounts(), rows, TrialRows())
 
 
 def test_bad_input_gets_a_reason_and_never_a_number() -> None:
