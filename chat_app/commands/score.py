@@ -204,7 +204,7 @@ def _follow_protocol(out: Path, data: Path | None, shared: Path | None, encoder:
     if data is not None:
         labels = _read_labels(data)  # prints which rows are left out
         table = team_table(data)
-        source = source_of_labels(data, len(labels.rated), len(table.texts))
+        source = source_of_labels(data, labels.examples)
         typer.echo(f"{len(table.texts)} replies are rated on all three components.", err=True)
     else:
         assert shared is not None

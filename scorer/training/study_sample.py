@@ -1,6 +1,6 @@
 """The hundred labelled replies of the founding study's protocol: read, checked and drawn. Needs no torch."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import fmean
@@ -32,7 +32,7 @@ class Source:
     terms: str
     """What a card must say of it."""
     averaged: str = ""
-    """Of how many ratings the replies' labels are the means, for the records; "" where each has one."""
+    """Of what the replies' labels are the means, for the records; "" where nobody rated a reply that another has."""
 
 
 EPITOME = Source(
@@ -44,14 +44,15 @@ EPITOME = Source(
 )
 
 
-def source_of_labels(path: Path, ratings: int, replies: int) -> Source:
-    """A team's CSV with so many rows of ratings, of which so many replies are rated on all three components."""
+def source_of_labels(path: Path, rated: Sequence[Example]) -> Source:
+    """A team's CSV, of which `rated` are the rows that can be used."""
+    replies = len({_reply(example) for example in rated})
     return Source(
         path.name,
         f"--data {path.name}",
         "To be written by you: who rated the replies, on which rubric, how far two raters agree, and what the head "
         "must not be used for.",
-        f"the mean of each reply's ratings, of {ratings} in all" if ratings > replies else "",
+        f"the mean of a reply's ratings ({len(rated)} rows are of {replies} replies)" if len(rated) > replies else "",
     )
 
 
@@ -73,7 +74,7 @@ def mean_ratings(examples: Iterable[Example]) -> list[Example]:
     """
     of_reply: dict[tuple[str, str], list[Example]] = {}
     for example in examples:
-        of_reply.setdefault((example.seeker.strip(), example.reply.strip()), []).append(example)
+        of_reply.setdefault(_reply(example), []).append(example)
     merged = []
     for same in of_reply.values():
         given = {name: [one.labels[name] for one in same if name in one.labels] for name in COMPONENTS}
@@ -92,9 +93,13 @@ def epitome_table(shared: Path) -> Table:
     whole = [
         replace(example, labels={name: example.labels[EPITOME_FACET[name]] for name in COMPONENTS})
         for example in epitome(folder)
-        if len(example.labels) == len(EPITOME_FACET)
+        if all(facet in example.labels for facet in EPITOME_FACET.values())
     ]
     return _checked(str(folder), tabulate(whole, COMPONENTS))
+
+
+def _reply(example: Example) -> tuple[str, str]:
+    return example.seeker.strip(), example.reply.strip()
 
 
 def _checked(source: str, table: Table) -> Table:

@@ -36,6 +36,7 @@ from tests.socket_client import SocketPage
 from tests.wires import WIRES
 
 HALF = "It sounds as if"
+WHOLE = "It sounds like a hard week."
 
 
 def test_a_reply_at_its_longest_length_or_by_another_model_says_so() -> None:
@@ -115,10 +116,12 @@ async def test_every_protocol_s_mark_is_stored_and_a_ballot_does_not_show_it(
             assert isinstance(events[-1], Finished)
         stored = world.rows("SELECT model, text, cut FROM draft ORDER BY model")
         assert stored == [(name, HALF, 1) for name in sorted(cutting)]
+        for name, server in cutting.items():  # what ends in mid-sentence stands on no ballot
+            server.scripts = (WIRES[name].reply(WHOLE, "length"),)
         request = request_for(services, "openai")
         async with aclosing(run_ballot_turn(request, services, study)) as ballot:
             ended = [event async for event in ballot][-1]
     assert isinstance(ended, BallotReady)
-    assert {answer["text"] for answer in ended.props["answers"]} == {HALF}
+    assert {answer["text"] for answer in ended.props["answers"]} == {WHOLE}
     assert "longest length" not in str(ended.props)
     assert world.rows("SELECT source, cut FROM answer ORDER BY source") == [(name, 1) for name in sorted(cutting)]

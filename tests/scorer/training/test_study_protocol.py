@@ -16,6 +16,7 @@ from heard.scorer.records import COMPONENTS
 from heard.scorer.score import Scorer
 from heard.scorer.training.data import project_set, tabulate
 from heard.scorer.training.example import Example
+from heard.scorer.training.labels import read_labels
 from heard.scorer.training.linear_probe import ProbeRecipe, fit_linear
 from heard.scorer.training.network import one_thread
 from heard.scorer.training.study_protocol import FEWEST_OTHERS, SEEDS, split
@@ -80,8 +81,9 @@ def test_of_several_raters_a_hundred_replies_are_drawn_and_not_rows(tmp_path: Pa
         assert len({(table.examples[row].seeker, table.examples[row].reply) for row in one.sample}) == ROWS
         for train, test in one.tests:
             assert not {table.texts[row] for row in train} & {table.texts[row] for row in test}
-    assert "240" in source_of_labels(path, 240, 120).averaged
-    assert not source_of_labels(path, 120, 120).averaged
+    rated = read_labels(path).examples
+    assert f"({120 * raters} rows are of 120 replies)" in source_of_labels(path, rated).averaged
+    assert not source_of_labels(path, rated[:120]).averaged
 
 
 def test_the_error_is_measured_on_other_messages() -> None:
