@@ -117,7 +117,12 @@ HOMES = {
     "starlette": {"chat_app/integrations/card_files.py", "chat_app/web/"},
     "symspellpy": {"scorer/disguises.py"},
     "tenacity": {"chat_app/models/client.py", "db/"},
-    "threadpoolctl": {"chat_app/results/bootstrap.py", "chat_app/results/strengths.py", "scorer/"},
+    "threadpoolctl": {
+        "chat_app/results/bootstrap.py",
+        "chat_app/results/power.py",
+        "chat_app/results/strengths.py",
+        "scorer/",
+    },
     "tokenizers": {"scorer/encoder.py"},
     "torch": {
         "chat_app/models/hub_model.py",

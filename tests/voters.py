@@ -11,6 +11,7 @@ import numpy as np
 from sqlalchemy import insert
 from sqlalchemy.ext.asyncio import AsyncEngine
 
+from heard.chat_app.results.simulate import most_and_least
 from heard.db.study_records import AnswerStatus, Choice, StudyKind
 from heard.db.study_tables import AnswerRow, BallotRow, ItemRow, SlotRow, StudyRow, VoteRow
 from heard.db.tables import ConsentRow, ParticipantRow
@@ -179,8 +180,4 @@ def simulate(truth: Truth, people: int, each: int, seed: int, *, same: float = 0
 def marked(generator: np.random.Generator, strengths: Floats, truth: Truth) -> tuple[Any, Any]:
     """Places from 0 of most and least for `strengths` in the order of the places, which are the last axis."""
     size = strengths.shape[-1]
-    # Adding Gumbel noise and taking the largest is Luce's choice.
-    most = np.argmax(strengths + np.array(truth.most)[:size] + generator.gumbel(size=strengths.shape), axis=-1)
-    against = -strengths + np.array(truth.least)[:size] + generator.gumbel(size=strengths.shape)
-    np.put_along_axis(against, np.expand_dims(most, -1), -np.inf, axis=-1)
-    return most, np.argmax(against, axis=-1)
+    return most_and_least(generator, strengths + np.array(truth.most)[:size], -strengths + np.array(truth.least)[:size])

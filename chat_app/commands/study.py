@@ -4,6 +4,7 @@ import typer
 
 from heard.chat_app.commands.study_generate import generate
 from heard.chat_app.commands.study_import import import_study
+from heard.chat_app.commands.study_power import power
 from heard.chat_app.commands.study_running import end, release, status
 
 app = typer.Typer(
@@ -19,3 +20,4 @@ app = typer.Typer(
 app.command("import")(import_study)
 for command in (generate, status, end, release):
     app.command()(command)
+app.command()(power)

@@ -1,9 +1,7 @@
 """Studies with known truth, in which votes of one person and on one item hang together, and what results say of them.
 
-People judge ten items each, those that the fewest have judged first. The utility of an answer is the strength of its
-source, plus what this item's answer of that source adds for everybody (normal, ITEM_SD), plus what this person adds to
-that source on every item (normal, PERSON_SD), plus, in a trial, the effect of having been assigned. Marks are Luce's
-choice of it (`tests.voters.marked`). Each study draws new people and new items: the truth is that of their population.
+The model is that of `heard study power` (`chat_app/results/simulate.py`), plus, in a trial, the effect of having been
+assigned. Each study draws new people and new items: the truth is that of their population.
 """
 
 from dataclasses import dataclass
@@ -18,14 +16,12 @@ from heard.chat_app.results.choices import Choices, Layout
 from heard.chat_app.results.records import Interval, SourceShares
 from heard.chat_app.results.share_intervals import with_intervals
 from heard.chat_app.results.shares import shares
+from heard.chat_app.results.simulate import ITEM_SD, PERSON_SD, Design, draw_sample, luce_choice, most_and_least
 from heard.chat_app.results.strengths import fit, strengths
 from heard.chat_app.results.trial import Showings, effect
 from heard.db.study_records import Choice
 from heard.db.vote_reads import Cell
-from tests.voters import Truth, marked
 
-ITEM_SD, PERSON_SD = 0.7, 0.5
-PER_PERSON = 10
 EFFECT, TRIAL_EFFECT = 1.0, 0.5
 """Log-odds between the weakest and the strongest source, and of an assigned answer, in cells with an effect."""
 TRUTH_DRAWS = 2_000_000
@@ -65,14 +61,11 @@ class Drawn:
 
 def draw(setting: Setting, generator: np.random.Generator) -> Drawn:
     """Draw people, items and votes."""
-    item = _assigned_items(setting, generator)
-    person = np.repeat(np.arange(setting.people), PER_PERSON)
-    answers = generator.normal(0, ITEM_SD, (setting.items, setting.sources))
-    tastes = generator.normal(0, PERSON_SD, (setting.people, setting.sources))
-    utility = setting.betas + answers[item] + tastes[person]
+    sample = draw_sample(Design(tuple(setting.betas.tolist()), setting.items, setting.people), generator)
+    person, item, utility = sample.person, sample.item, sample.utility
     order = generator.permuted(np.tile(np.arange(setting.sources), (len(item), 1)), axis=1)
-    truth = Truth({}, most=(0.0,) * setting.sources, least=(0.0,) * setting.sources)
-    most, least = marked(generator, np.take_along_axis(utility, order, axis=1), truth)
+    shown_utility = np.take_along_axis(utility, order, axis=1)
+    most, least = most_and_least(generator, shown_utility, -shown_utility)
     known: dict[tuple[Any, ...], int] = {}
     cell = [
         known.setdefault(key, len(known))
@@ -85,9 +78,9 @@ def draw(setting: Setting, generator: np.random.Generator) -> Drawn:
         for row, first, last in known
     ]  # fmt: skip
     # The trial: the same people and items, where chance assigns each answer of each item.
-    assigned = generator.random(answers.shape) < 0.5
+    assigned = generator.random((setting.items, setting.sources)) < 0.5
     treated = utility + (TRIAL_EFFECT if setting.with_effect else 0.0) * assigned[item]
-    chosen = np.argmax(treated + generator.gumbel(size=treated.shape), axis=1)
+    chosen = luce_choice(generator, treated)
     source = np.tile(np.arange(setting.sources), len(item))
     shown = np.repeat(item, setting.sources)
     showings = Showings(
@@ -95,16 +88,6 @@ def draw(setting: Setting, generator: np.random.Generator) -> Drawn:
         assigned[shown, source].astype(int), (np.repeat(chosen, setting.sources) == source).astype(int),
     )  # fmt: skip
     return Drawn(cells, np.array(cell), person, item, showings)
-
-
-def _assigned_items(setting: Setting, generator: np.random.Generator) -> Floats:
-    judged = np.zeros(setting.items)
-    found = []
-    for _ in range(setting.people):
-        mine = np.lexsort((generator.random(setting.items), judged))[:PER_PERSON]
-        judged[mine] += 1
-        found.append(mine)
-    return np.concatenate(found)
 
 
 @dataclass(frozen=True)
