@@ -6,12 +6,12 @@ SQLite's texts in UTC.
 """
 
 import sqlite3
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Collection, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any, cast
 
-from sqlalchemy import Select, String, Text, case, func, literal, select, text, type_coerce, union_all
+from sqlalchemy import Select, String, Text, and_, case, func, literal, select, text, type_coerce, union_all
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 from sqlalchemy.orm import aliased
@@ -53,11 +53,11 @@ class Total:
 
 
 class ExportReader:
-    """Reads one study, or all if `study` is None, from one snapshot. Every method may raise StoreError."""
+    """Reads one study, or all but `but` if `study` is None, from one snapshot. Every method may raise StoreError."""
 
-    def __init__(self, connection: AsyncConnection, study: str | None) -> None:
+    def __init__(self, connection: AsyncConnection, study: str | None, but: Collection[str] = ()) -> None:
         self._connection = connection
-        self._study = study
+        self._study, self._but = study, sorted(but)
         self._on_postgres = connection.dialect.name == "postgresql"
 
     async def revision(self) -> str:
@@ -276,7 +276,9 @@ class ExportReader:
         return everybody
 
     def _of_study(self, column: Any) -> Any:
-        return literal(True) if self._study is None else column == self._study
+        if self._study is None:  # no NOT IN: `_stream_raw` binds one value to each parameter
+            return and_(literal(True), *(column != name for name in self._but))
+        return column == self._study
 
     def bytewise(self, *columns: Any) -> list[Any]:
         """Return sort columns that give the same order on every database: by bytes, whatever its collation."""
@@ -324,15 +326,19 @@ class ExportReader:
 
 
 @asynccontextmanager
-async def export_reader(engine: AsyncEngine, study: str | None) -> AsyncIterator[ExportReader]:
-    """Open a reader in one read transaction, which does not see later writes. Raises StoreError."""
+async def export_reader(
+    engine: AsyncEngine, study: str | None, but: Collection[str] = ()
+) -> AsyncIterator[ExportReader]:
+    """Open a reader of one study, or of all but `but`, in one read transaction, which does not see later writes.
+
+    Raises StoreError."""
     failure: StoreError
     options = {"isolation_level": "REPEATABLE READ"} if engine.dialect.name == "postgresql" else {}
     try:
         async with engine.execution_options(**options).connect() as connection, connection.begin():
             if engine.dialect.name == "sqlite":  # 16 MiB of pages; with four times as many it is no faster
                 await connection.execute(text("PRAGMA cache_size = -16384"))
-            yield ExportReader(connection, study)
+            yield ExportReader(connection, study, but)
         return
     except (SQLAlchemyError, OSError) as error:
         failure = translate(error)

@@ -178,6 +178,37 @@ class FlowCountRow(Base):
     number: Mapped[int]
 
 
+class PreregistrationRow(Base):
+    """The preregistration of one study, about nobody who takes part. Until the stop rule is met, or somebody has opened
+    them for a reason, its results are closed."""
+
+    __tablename__ = "preregistration"
+    __table_args__ = (
+        CheckConstraint("length(sha256) = 64", name="sha256"),
+        CheckConstraint("stop_people IS NOT NULL OR stop_at IS NOT NULL", name="stop_rule"),
+        CheckConstraint("stop_people >= 1", name="stop_people"),
+        CheckConstraint(
+            "(opened_at IS NULL) = (opened_by IS NULL) AND (opened_at IS NULL) = (opened_reason IS NULL)",
+            name="opened",
+        ),
+    )
+    study_id: Mapped[str] = mapped_column(ForeignKey("study.id", ondelete=_CASCADE), primary_key=True)
+    file_name: Mapped[str]
+    content: Mapped[bytes]
+    sha256: Mapped[str]
+    registered_at: Mapped[datetime]
+    heard: Mapped[str]
+    definition_sha256: Mapped[str]
+    votes_before: Mapped[int]
+    stop_people: Mapped[int | None]
+    stop_at: Mapped[datetime | None]
+    met_at: Mapped[datetime | None]
+    """When the stop rule was first seen to be met: who erases everything later does not close the results again."""
+    opened_at: Mapped[datetime | None]
+    opened_by: Mapped[str | None]
+    opened_reason: Mapped[str | None]
+
+
 class CastColumns:
     """Columns of one click on a ballot, as in `VoteRecord`: of the present vote, and of its earlier states."""
 

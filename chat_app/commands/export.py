@@ -55,6 +55,8 @@ def export(
     left_out = sum(kind["people"] for counts in manifest["studies"].values() for kind in counts["left_out"].values())
     if left_out:
         typer.echo(f"Left out: {left_out} people who do not allow research. The manifest counts them.")
+    for sentence in manifest["closed"].values():
+        typer.echo(f"Left out: {sentence}")
     typer.echo(f"Written to {out}")
 
 

@@ -187,6 +187,7 @@ def _found(study: str, wanted: "VoteFilter", compute: "Compute") -> Any:
 
     from heard.chat_app.common.settings import load_settings
     from heard.db.engine import open_database
+    from heard.db.preregistration import preregistration
     from heard.db.study_store import StudyStore
     from heard.hints import nearest_name
 
@@ -199,6 +200,9 @@ def _found(study: str, wanted: "VoteFilter", compute: "Compute") -> Any:
                 raise ResultsError("There is no study in this database yet. See `heard study --help`.")
             if study not in known:
                 raise ResultsError(f'There is no study "{study}" in this database. {nearest_name(study, known)}')
+            registered = await preregistration(engine, study)
+            if registered is not None and registered.closed:
+                raise ResultsError(registered.sentence)
             read = await compute(studies, known[study], wanted)
             if wanted.condition is not None and wanted.condition not in read.conditions:
                 named = ", ".join(read.conditions) or "none"

@@ -5,6 +5,7 @@ import typer
 from heard.chat_app.commands.study_generate import generate
 from heard.chat_app.commands.study_import import import_study
 from heard.chat_app.commands.study_power import power
+from heard.chat_app.commands.study_preregister import open_results, preregister
 from heard.chat_app.commands.study_running import end, release, status
 
 app = typer.Typer(
@@ -21,3 +22,5 @@ app.command("import")(import_study)
 for command in (generate, status, end, release):
     app.command()(command)
 app.command()(power)
+app.command()(preregister)
+app.command()(open_results)

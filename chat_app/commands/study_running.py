@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from heard.chat_app.commands.study_common import StudyError, check_known, on_studies
+from heard.chat_app.commands.study_preregister import lines_of
 
 if TYPE_CHECKING:
     from heard.db.study_counts import StudyCounts
@@ -17,20 +18,27 @@ def status(
 ) -> None:
     """Show how far a study is: items, answers by source, people by condition, votes, completions, leaks."""
     from heard.chat_app.common.settings import load_settings
+    from heard.db.preregistration import preregistration
     from heard.db.study_counts import study_counts
     from heard.hints import nearest_name
 
     async def read(studies: "StudyStore") -> "list[tuple[StudyRecord, StudyCounts]]":
         return [(record, await study_counts(studies.engine, record.id)) for record in await studies.studies()]
 
-    found = on_studies(load_settings(), read)
+    async def registered(studies: "StudyStore") -> dict[str, str]:
+        found = [(name, await preregistration(studies.engine, name)) for name in known]
+        return {name: "\n".join(["", *lines_of(one)]) for name, one in found if one is not None}
+
+    settings = load_settings()
+    found = on_studies(settings, read)
     if not found:
         raise StudyError("There is no study yet. Make one: heard study import STUDY.toml ITEMS.csv")
     known = [record.id for record, _ in found]
     if study_id is not None and study_id not in known:
         raise StudyError(f'There is no study "{study_id}". {nearest_name(study_id, known)}')
     chosen = [pair for pair in found if study_id in (None, pair[0].id)]
-    typer.echo("\n\n".join(_status(record, counts) for record, counts in chosen))
+    more = on_studies(settings, registered)
+    typer.echo("\n\n".join(_status(record, counts) + more.get(record.id, "") for record, counts in chosen))
 
 
 def end(

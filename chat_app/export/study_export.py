@@ -4,7 +4,7 @@ Memory is constant whatever the size: rows come in batches, and the next one is 
 """
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass
@@ -35,6 +35,7 @@ from heard.chat_app.export.rows import (
     wide_chunk,
 )
 from heard.chat_app.export.table_files import BOM, FileRecord, HashedFile, TableFiles
+from heard.db.preregistration import Preregistration, preregistration
 from heard.db.research_export import ALLOWED, TEXTS, Engine, ExportReader, Total, export_reader
 from heard.db.research_export_feedback import felt_heard, thumbs
 from heard.db.study_records import LETTERS
@@ -67,19 +68,30 @@ async def export_study(
     Raises ExportError, or StoreError if the database fails.
     """
     with atomic_folder(out, force=force) as folder:
-        async with export_reader(engine, options.study) as reader:
+        async with export_reader(engine, None) as reader:
             studies = await reader.study_ids()
-            if options.study is not None and options.study not in studies:
-                raise ExportError(_unknown(options.study, studies))
-            writing = _Export(reader, options, folder, progress)
+        if options.study is not None and options.study not in studies:
+            raise ExportError(_unknown(options.study, studies))
+        wanted = studies if options.study is None else [options.study]
+        found = [await preregistration(engine, study) for study in wanted]
+        registered = {one.study: one for one in found if one is not None}
+        closed = {name: one.sentence for name, one in registered.items() if one.closed}
+        if options.study in closed:
+            raise ExportError(closed[options.study])
+        async with export_reader(engine, options.study, closed) as reader:
+            writing = _Export(reader, options, folder, progress, registered)
             return await writing.run()
 
 
 class _Export:
     """An export that is being written."""
 
-    def __init__(self, reader: ExportReader, options: ExportOptions, folder: Path, progress: ProgressCallback) -> None:
+    def __init__(
+        self, reader: ExportReader, options: ExportOptions, folder: Path, progress: ProgressCallback,
+        registered: Mapping[str, Preregistration],
+    ) -> None:  # fmt: skip
         self.reader, self.options, self.folder, self.progress = reader, options, folder, progress
+        self.registered = registered
         self.tables = tables(external_ids=options.external_ids, full=options.full)
         if options.study is None:  # what was said of the chat belongs to no study
             self.tables |= {table.name: table for table in (THUMBS, FELT_HEARD)}
@@ -217,6 +229,8 @@ class _Export:
                 "excel": self.options.excel,
             },
             "studies": studies,
+            "preregistrations": {name: one.as_json() for name, one in self.registered.items()},
+            "closed": {name: one.sentence for name, one in self.registered.items() if one.closed},
             "rows": self.rows,
             "files": [asdict(file) for file in self.files],
         }

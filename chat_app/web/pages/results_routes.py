@@ -16,6 +16,7 @@ from heard.chat_app.web.dependencies import Site, SiteDep
 from heard.chat_app.web.pages.rendering import EarlyResponse, error_page, page
 from heard.chat_app.web.researcher import FAILURE_SECONDS, GUESSER_COOKIE, RESEARCHER_COOKIE, SESSION_SECONDS
 from heard.chat_app.web.senders import address_of
+from heard.db.preregistration import preregistration
 from heard.db.study_records import LEAST_FROM, LETTERS, StudyRecord
 
 OFF = "This page is off. Whoever runs heard turns it on by the setting researcher_token."
@@ -38,10 +39,13 @@ async def signed_in(request: Request, site: SiteDep) -> None:
 
 
 async def study_named(site: SiteDep, study: str) -> StudyRecord:
-    """The study of the address. Raises EarlyResponse (404)."""
+    """The study of the address. Raises EarlyResponse (404; 403 while its preregistration keeps the results closed)."""
     found = await site.services.studies.study(study)
     if found is None:
         raise EarlyResponse(error_page(404, "Not here", NO_STUDY))
+    registered = await preregistration(site.services.studies.engine, study)
+    if registered is not None and registered.closed:
+        raise EarlyResponse(error_page(403, "Closed until the stop rule is met", registered.sentence))
     return found
 
 

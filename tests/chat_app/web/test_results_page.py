@@ -1,6 +1,7 @@
 """The page of results: closed to everybody without the researcher's token, and the same figures as the command."""
 
 import re
+from datetime import UTC, datetime
 from pathlib import Path
 
 import httpx
@@ -8,6 +9,7 @@ import pytest
 
 from heard.chat_app.common.identity import Identity
 from heard.chat_app.web.researcher import MOST_FAILURES, MOST_OF_ADDRESS, RESEARCHER_COOKIE, SESSION_SECONDS, Researcher
+from heard.db.preregistration import open_results, register
 from heard.db.store import Store
 from tests.journeys.web import BASE, HERE, Web, built
 from tests.journeys.web import store as store
@@ -174,3 +176,21 @@ def test_a_poor_token_is_refused_without_being_repeated(tmp_path: Path, token: s
     with pytest.raises(SettingsError, match="researcher_token") as caught:
         load_settings(tmp_path)
     assert token not in str(caught.value)
+
+
+async def test_a_preregistered_study_shows_nothing_until_its_stop_rule(tmp_path: Path, store: Store) -> None:
+    web = await opened(tmp_path, store)
+    now = datetime.now(UTC)
+    await register(store.engine, "warm", "plan.pdf", b"plan", people=9, at=None, now=now, heard="1")
+    async with web.client:
+        assert (await web.client.get("/results/warm")).status_code == 401
+        await web.client.post("/results", data={"token": TOKEN}, headers=HERE)
+        below = ("", "/most-least.svg", "/strengths.svg", "/items", "/conditions", "/sources", "/flow", "/flow.svg")
+        for path in (*below, "/adjusted?adjust=position"):
+            answer = await web.client.get(f"/results/warm{path}")
+            assert answer.status_code == 403, path
+            assert "until 9 people have finished (now 0)" in answer.text
+            assert "gpt" not in answer.text
+        await open_results(store.engine, "warm", by="R. Lee", reason="asked", now=now)
+        for path in below:
+            assert (await web.client.get(f"/results/warm{path}")).status_code == 200, path
