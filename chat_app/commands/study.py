@@ -2,6 +2,7 @@
 
 import typer
 
+from heard.chat_app.commands.study_anonymise import anonymise
 from heard.chat_app.commands.study_generate import generate
 from heard.chat_app.commands.study_import import import_study
 from heard.chat_app.commands.study_power import power
@@ -24,3 +25,4 @@ for command in (generate, status, end, release):
 app.command()(power)
 app.command()(preregister)
 app.command()(open_results)
+app.command()(anonymise)
