@@ -30,9 +30,11 @@ def anonymise(
     \b
     heard study anonymise warm --out warm-data --title "Who sounds warm?" --author "Lee, Robin"
 
-    Ids are random and no list of them is kept; times are days since the first vote; participants' words are screened
-    for mails, links, numbers, addresses and names. Beside the folder stands a list of these words: read all of it, and
-    look for rare combinations of answers, before you publish anything. heard publishes nothing.
+    Ids are random and no list of them is kept; times are days since the
+    first vote; participants' words are screened for mails, links, numbers,
+    addresses and names. Beside the folder stands a list of these words:
+    read all of it, and look for rare combinations of answers, before you
+    publish anything. heard publishes nothing.
     """
     import asyncio
 

@@ -50,12 +50,12 @@ def power(
         ),
     ] = "",
     sources: Annotated[
-        int | None, typer.Option(min=2, max=5, help="Answers on a ballot, without a file.  [default: 3]")
+        int | None, typer.Option(min=2, max=5, help="Answers on a ballot, without a file; else 3.")
     ] = None,
     items: Annotated[str, typer.Option(metavar="N,N,...", help="Numbers of items, five at most.")] = ITEMS,
     people: Annotated[str, typer.Option(metavar="N,N,...", help="Numbers of people.")] = PEOPLE,
     items_per_person: Annotated[
-        int | None, typer.Option(min=1, max=1000, help="Items that a person judges.  [default: the file's, or 10]")
+        int | None, typer.Option(min=1, max=1000, help="Items that a person judges; else the file's, or 10.")
     ] = None,
     effect: Annotated[
         float, typer.Option(help="Log-odds between the best source and each other one. Its shares are shown.")
@@ -68,9 +68,7 @@ def power(
     rate: Annotated[float | None, typer.Option(min=0, help="What a person gets for an hour.")] = None,
     minutes: Annotated[
         float | None,
-        typer.Option(
-            min=0.01, help="Of one ballot.  [default: 120 words a text at 238 words a minute, and half a minute]"
-        ),
+        typer.Option(min=0.01, help="Of one ballot; else 120 words a text at 238 words a minute, and half a minute."),
     ] = None,
     fee: Annotated[float, typer.Option(min=0, help="What the platform takes on top, in percent.")] = 0.0,
     studies: Annotated[
@@ -88,9 +86,11 @@ def power(
     heard study power study.toml --between human,plain --effect 0.4
     heard study power --sources 2 --items 20,40 --people 50,100,150
 
-    Votes of one person, and on one item, hang together in the simulation as in a real study, and the difference counts
-    as found where the interval that `heard results` shows leaves out 0. So more people help only as far as there are
-    items. With an effect of 0 nothing must be found: about .05 of the intervals leave out 0 then.
+    Votes of one person, and on one item, hang together in the simulation
+    as in a real study, and the difference counts as found where the
+    interval that `heard results` shows leaves out 0. So more people help
+    only as far as there are items. With an effect of 0 nothing must be
+    found: about .05 of the intervals leave out 0 then.
     """
     from rich.console import Console
 

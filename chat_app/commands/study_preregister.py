@@ -34,10 +34,12 @@ def preregister(
     heard study preregister warm plan.pdf --stop-after people=60
     heard study preregister warm plan.pdf --stop-after people=60 --stop-after date=2027-03-01
 
-    The file is stored as it is, with its sha256, the time, the version of heard and the sha256 of the study's
-    definition; `heard study status`, every export and `heard study anonymise` show them. It is never changed. From
-    then on `heard results`, its pages and `heard export` tell nothing of the votes until the stop rule is met; whoever
-    needs them before says why: `heard study open-results`.
+    The file is stored as it is, with its sha256, the time, the version of
+    heard and the sha256 of the study's definition; `heard study status`,
+    every export and `heard study anonymise` show them. It is never changed.
+    From then on `heard results`, its pages and `heard export` tell nothing
+    of the votes until the stop rule is met; whoever needs them before says
+    why: `heard study open-results`.
     """
     from importlib.metadata import version
 

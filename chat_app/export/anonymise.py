@@ -275,12 +275,16 @@ def _write_list(path: Path, texts: list[_Text]) -> None:
     ordered = sorted(texts, key=lambda one: (not one.replaced, not one.possible))
     shown = {"text": pa.array([one.text for one in ordered], pa.string())}
     safe = escape_formulas(shown).get("text", shown["text"]).to_pylist()
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(("table", "row", "column", "found", "perhaps_names", "text"))
+    for one, text in zip(ordered, safe, strict=True):
+        writer.writerow((one.table, one.row, one.column, " ".join(one.replaced), " ".join(one.possible), text))
     try:
-        with path.open("x", encoding="utf-8", newline="") as file:
-            writer = csv.writer(file, lineterminator="\n")
-            writer.writerow(("table", "row", "column", "found", "perhaps_names", "text"))
-            for one, text in zip(ordered, safe, strict=True):
-                found, possible = " ".join(one.replaced), " ".join(one.possible)
-                writer.writerow((one.table, one.row, one.column, found, possible, text))
+        file = HashedFile(path)
+        try:
+            file.write(out.getvalue().encode())
+        finally:
+            file.close()
     except OSError as error:
         raise ExportError(f"Cannot write {path} ({error.strerror}). The data are written; read their texts.") from None

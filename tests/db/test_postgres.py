@@ -4,6 +4,7 @@ import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,9 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 
 from heard.db.engine import create_engine, upgrade
 from heard.db.errors import StoreBusy, StoreError, StoreGone, StoreReadOnly, StoreUnavailable
+from heard.db.preregistration import preregistration, register, registered_file
 from heard.db.records import Outcome, PastTurn
+from heard.db.research_export import export_reader
 from heard.db.store import Store
 from heard.db.tables import Base
 from heard.db.vote_reads import Cell, read_votes
@@ -179,6 +182,24 @@ async def test_export_and_erase(store: Store, make: Make, engine: AsyncEngine, p
             "study": 2, "item": 2, "answer": 6, "flow_count": 2,  # the last are numbers about nobody
         }  # fmt: skip
     assert await store.mark_interrupted() == 0
+
+
+async def test_a_preregistered_study_stays_closed_and_out_of_the_export(engine: AsyncEngine) -> None:
+    await put(engine, [Cast(n, ("a", "b"), most=1) for n in range(3)])
+    await put(engine, [Cast(n, ("a", "b"), most=1) for n in range(2)], study="other")
+    now = datetime(2027, 1, 1, tzinfo=UTC)
+    await register(engine, "warm", "plan.pdf", b"plan\x00\xff", people=1, at=None, now=now, heard="1")
+    found = await preregistration(engine, "warm", now)
+    assert found is not None
+    assert (found.closed, found.people, found.votes_before) == (True, 0, 3)
+    assert await registered_file(engine, "warm") == b"plan\x00\xff"
+    async with export_reader(engine, None, ["warm"]) as reader:
+        assert [name async for batch in reader.studies() for name in batch["id"]] == ["other"]
+        assert [len(batch["ballot_id"]) async for batch, _ in reader.ballots()] == [2]
+    async with engine.begin() as connection:
+        await connection.execute(text("UPDATE study SET kind = 'live'"))
+    assert (found := await preregistration(engine, "warm", now)) is not None
+    assert (found.people, found.met_at) == (3, now)
 
 
 async def test_results_are_those_of_sqlite(engine: AsyncEngine, tmp_path: Path) -> None:
