@@ -1,6 +1,7 @@
 """`heard study power`: how many people and items a study needs, and what they cost."""
 
 from dataclasses import dataclass
+from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -98,6 +99,8 @@ def power(
     from heard.chat_app.results.power import Plan
     from heard.chat_app.results.power import power as simulate
 
+    if not all(map(isfinite, (item_sd, person_sd, goal, rate or 0, minutes or 0, fee))):
+        raise StudyError("One of the options is no number that one can reckon with. Write it as 1.5.")
     if not 0 < effect <= 5:
         raise StudyError("--effect is in log-odds, above 0 and up to 5. The check with an effect of 0 is always made.")
     number, pair, of_file = _of_file(study, between, sources)
