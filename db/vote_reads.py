@@ -16,7 +16,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession
 from sqlalchemy.orm import InstrumentedAttribute, aliased
 
 from heard.db.study_records import Choice
-from heard.db.study_tables import AnswerRow, BallotRow, SlotRow, VoteRow
+from heard.db.study_tables import AnswerRow, SlotRow, VoteRow
 from heard.db.tables import ConsentRow, ParticipantRow
 from heard.db.transaction import transact
 
@@ -50,7 +50,7 @@ class Cell:
     @property
     def votable(self) -> tuple[int, ...]:
         """Positions that could be voted for."""
-        return tuple(place for place in range(1, len(self.sources) + 1) if place not in self.unvotable)
+        return _votable(len(self.sources), self.unvotable)
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,18 +118,16 @@ class StudyVotes:
 async def read_votes(engine: AsyncEngine, study_id: str, *, rows: bool = False) -> StudyVotes:
     """Return the votes of one study, with `rows` also row by row and those of its trial.
 
-    Counts take one pass over an index, rows one over the table. A study that does not exist has no votes. Raises
-    StoreError.
+    Either takes one pass over an index. A study that does not exist has no votes. Raises StoreError.
     """
 
     async def work(session: AsyncSession) -> StudyVotes:
         if session.get_bind().dialect.name == "postgresql":
             # SQLite reads one snapshot anyway.
             await session.execute(text("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ"))
-        counts = await _counts(session, study_id)
         if not rows:
-            return StudyVotes(counts, VoteRows(), TrialRows())
-        return StudyVotes(counts, await _rows(session, study_id), await _trial(session, study_id))
+            return StudyVotes(await _counts(session, study_id), VoteRows(), TrialRows())
+        return StudyVotes(*await _rows(session, study_id), await _trial(session, study_id))
 
     return await transact(engine, work, write=False)
 
@@ -192,32 +190,40 @@ def _of_people(whose: str, study_id: str, people: Any) -> Select[Any]:
     )
 
 
-async def _rows(session: AsyncSession, study_id: str) -> VoteRows:
+async def _rows(session: AsyncSession, study_id: str) -> tuple[VoteCounts, VoteRows]:
+    """Return the counts and the rows. The database sends one row for each cell, with the people and items of its votes
+    in one text: a Python object for each column of each vote would take ten times as long."""
     out = {row for (row,) in await session.execute(refusing())}
     failed = {row for (row,) in await session.execute(failing(study_id))}
+    who_and_what = VoteRow.participant_id.concat("/").concat(func.coalesce(VoteRow.item_id, ""))
     query = (
-        select(VoteRow.participant_id, BallotRow.item_id, *_CELL_COLUMNS)
-        .join(BallotRow, BallotRow.id == VoteRow.ballot_id)
+        select(*_CELL_COLUMNS, func.aggregate_strings(who_and_what, ","))
         .where(VoteRow.study_id == study_id)
+        .group_by(*_CELL_COLUMNS)
     )
-    read = VoteRows()
-    cells: dict[tuple[Any, ...], int] = {}
-    people: dict[str, int] = {}
-    items: dict[str | None, int] = {None: -1}
-    stream = await session.stream(query, execution_options={"yield_per": _CHUNK_ROWS})
-    async for part in stream.partitions():
-        for row in part:
-            person, item, key = row[0], row[1], tuple(row[2:])
-            if person in out:
-                continue
-            if key not in cells:
-                cells[key] = len(read.cells)
-                read.cells.append(_cell(key))
-            read.cell.append(cells[key])
-            read.person.append(people.setdefault(person, len(people)))
-            read.item.append(items.setdefault(item, len(items) - 1))
+    counts, read = VoteCounts(), VoteRows()
+    every_person: list[str] = []
+    every_item: list[str] = []
+    for row in await session.execute(query):
+        cell, parts = _cell(row[:-1]), row[-1].replace("/", ",").split(",")
+        who, what = parts[::2], parts[1::2]
+        counts.everybody[cell] = len(who)
+        if not out.isdisjoint(who):
+            kept = [(person, item) for person, item in zip(who, what, strict=True) if person not in out]
+            counts.refusing[cell] = len(who) - len(kept)
+            who, what = [person for person, _ in kept], [item for _, item in kept]
+        if failed and (number := sum(person in failed for person in who)):
+            counts.failing[cell] = number
+        read.cell.extend(array("i", [len(read.cells)]) * len(who))
+        read.cells.append(cell)
+        every_person += who
+        every_item += what
+    people = {person: number for number, person in enumerate(dict.fromkeys(every_person))}
+    items = {item: number for number, item in enumerate(one for one in dict.fromkeys(every_item) if one)} | {"": -1}
+    read.person.extend(map(people.__getitem__, every_person))
+    read.item.extend(map(items.__getitem__, every_item))
     read.failing.update(number for person, number in people.items() if person in failed)
-    return read
+    return counts, read
 
 
 async def _trial(session: AsyncSession, study_id: str) -> TrialRows:
@@ -269,6 +275,11 @@ def _cell(values: Sequence[Any]) -> Cell:
     return Cell(
         _sources(sources), _positions(unvotable), _positions(leaks), Choice(choice), most, least, attention, condition
     )
+
+
+@lru_cache(maxsize=1_000)
+def _votable(size: int, unvotable: tuple[int, ...]) -> tuple[int, ...]:
+    return tuple(place for place in range(1, size + 1) if place not in unvotable)
 
 
 @lru_cache(maxsize=10_000)

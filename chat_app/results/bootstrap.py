@@ -77,13 +77,12 @@ class _Fits:
 
     def __init__(self, cells: Sequence[Cell], cell: Ints) -> None:
         patterns, self._row, self._used = patterns_of(cells, cell)
-        every = np.bincount(self._row, minlength=len(patterns)).astype(float)
-        choices, _ = choose_model(patterns, every)
+        choices, _ = choose_model(patterns)
         self.sources: list[str] = []
         if isinstance(choices, str):
             return
         self._choices, self.sources = choices, choices.layout.sources
-        self._best = fit(choices, every)
+        self._best = fit(choices, np.bincount(self._row, minlength=len(patterns)).astype(float))
         self._ranked = np.array([choice is not Choice.SAME for _, choice, *_ in patterns])
         self._known: dict[bytes, bool] = {}
 
