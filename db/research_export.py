@@ -385,5 +385,5 @@ _BALLOT_COLUMNS = [
     *_raw_columns(BallotRow, "id", "number", "item_id", "conversation_id"),
 ]
 _VOTE_COLUMNS = _raw_columns(VoteRow, "ballot_id", "study_id", "participant_id", "request_id", "leaks",
-             "attention", "condition")  # fmt: skip
+             "attention", "condition", "item_id")  # fmt: skip
 _CHANGE_COLUMNS = _raw_columns(VoteChangeRow, "request_id")

@@ -195,7 +195,8 @@ class VoteRow(CastColumns, Base):
     """One vote for each ballot, and so for each (ballot, participant).
 
     `sources` (the slots' sources in their order, as a JSON list), `unvotable` and `leaks` (positions, "" or like
-    "2,4") repeat what `slot` and `answer` say, so that results over a million votes are one pass over this table.
+    "2,4") repeat what `slot` and `answer` say, and `item_id` (null in a live study) what `ballot` says, so that results
+    over a million votes are one pass over an index of this table.
     """
 
     __tablename__ = "vote"
@@ -208,9 +209,9 @@ class VoteRow(CastColumns, Base):
         CheckConstraint("seconds >= 0", name="seconds"),
         CheckConstraint("width_class IN ('phone', 'tablet', 'desktop')", name="width_class"),
         Index(
-            # In the order of the GROUP BY of db/vote_reads.py, which so needs no sorting.
+            # In the order of the GROUP BY of db/vote_reads.py, which so needs no sorting; it reads the last two.
             "ix_vote_counts", "study_id", "sources", "unvotable", "leaks", "choice", "most", "least", "attention",
-            "condition",
+            "condition", "participant_id", "item_id",
         ),
         Index(
             "ix_vote_attention", "study_id",
@@ -226,6 +227,7 @@ class VoteRow(CastColumns, Base):
     leaks: Mapped[str]
     attention: Mapped[str | None]
     condition: Mapped[str | None]
+    item_id: Mapped[str | None]
 
 
 class VoteChangeRow(CastColumns, Base):

@@ -162,6 +162,7 @@ def _copied_columns(ballot: BallotRow, answers: Sequence[AnswerRecord]) -> dict[
         "leaks": ",".join(map(str, leaking)),
         "attention": ballot.attention,
         "condition": ballot.condition,
+        "item_id": ballot.item_id,
     }
 
 
