@@ -140,7 +140,9 @@ class ExportReader:
             _count_per_person(BallotRow, people).label("ballots"),
             _count_per_person(VoteRow, people).label("votes"),
         ]
-        columns = (EnrolmentRow.external_id, EnrolmentRow.condition, EnrolmentRow.seed, EnrolmentRow.closing)
+        columns = [
+            getattr(EnrolmentRow, name) for name in ("external_id", "condition", "seed", "closing", "texts_version")
+        ]
         enrolled = (EnrolmentRow.study_id == people.c.study_id) & (
             EnrolmentRow.participant_id == people.c.participant_id
         )

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 from sqlalchemy import delete, func, select, update
@@ -25,9 +25,11 @@ from heard.db.study_records import (
 )
 from heard.db.study_rows import answer_values, enrolment_record, enrolment_values, item_record, study_record
 from heard.db.study_tables import AnswerRow, BallotRow, EnrolmentRow, ItemRow, StudyRow, VoteRow
+from heard.db.study_texts import keep_texts
 from heard.db.tables import ConversationRow, MessageRow, ParticipantRow
 from heard.db.text import clean_text
 from heard.db.voting import check_consent
+from heard.sentences import sentence
 
 Counts = Mapping[str | None, int]
 ChooseCondition = Callable[[Counts], str | None]
@@ -48,7 +50,7 @@ LONGEST_SOURCE = 80
 """Most characters of a source's name: up to five are in an index entry of each vote, whose size PostgreSQL limits."""
 _LOCKED: Any = {"key_share": True}
 """Lock options: others who lock the row wait, but not a vote that refers to it."""
-ENDED = "This study has ended, so nobody can take part in it any more. Thank you for coming."
+ENDED = sentence("This study has ended, so nobody can take part in it any more. Thank you for coming.")
 
 
 async def save_study(session: AsyncSession, study: StudyRecord, items: Sequence[ItemRecord]) -> None:
@@ -65,20 +67,14 @@ async def save_study(session: AsyncSession, study: StudyRecord, items: Sequence[
         same = (row.definition_sha256, row.kind) == (study.definition_sha256, study.kind.value)
         if not same or not await _same_items(session, study.id, items):
             raise StudyRefused(BEGUN)
+        await _keep_texts(session, row, study)
         return
     if row is None:
-        session.add(
-            StudyRow(
-                id=study.id,
-                kind=study.kind.value,
-                definition=study.definition,
-                definition_sha256=study.definition_sha256,
-                created_at=study.created_at,
-            )
-        )
-    else:
-        row.kind, row.definition, row.definition_sha256 = study.kind.value, study.definition, study.definition_sha256
+        row = StudyRow(id=study.id, created_at=study.created_at)
+        session.add(row)
+    row.kind, row.definition, row.definition_sha256 = study.kind.value, study.definition, study.definition_sha256
     await session.flush()
+    await _keep_texts(session, row, study)
     kept = await _answers_to_keep(session, study.id)
     await session.execute(delete(AnswerRow).where(AnswerRow.study_id == study.id, AnswerRow.item_id.is_not(None)))
     await session.execute(delete(ItemRow).where(ItemRow.study_id == study.id))
@@ -92,6 +88,12 @@ async def save_study(session: AsyncSession, study: StudyRecord, items: Sequence[
             if old is None or answer.status is not AnswerStatus.PENDING or not _same_arm(answer, old):
                 old = answer_values(replace(answer, item_id=item.id))
             session.add(AnswerRow(**old))
+
+
+async def _keep_texts(session: AsyncSession, row: StudyRow, study: StudyRecord) -> None:
+    if study.texts is not None and study.texts_version is not None:
+        await keep_texts(session, row.id, study.texts_version, study.texts, datetime.now(UTC))
+        row.texts_version = study.texts_version
 
 
 def _same_arm(answer: AnswerRecord, old: Mapping[str, object]) -> bool:
@@ -197,10 +199,10 @@ async def enrol(
     the person or the study does not exist.
     """
     if await session.get(ParticipantRow, new.participant_id, with_for_update=True) is None:
-        raise StoreGone("Your data here has been erased. Open the first page to start anew.")
+        raise StoreGone(sentence("Your data here has been erased. Open the first page to start anew."))
     studied = await session.get(StudyRow, new.study_id, with_for_update=_LOCKED)
     if studied is None:
-        raise StoreGone("There is no such study here any more.")
+        raise StoreGone(sentence("There is no such study here any more."))
     row = await session.get(EnrolmentRow, (new.study_id, new.participant_id))
     if row is not None:
         return enrolment_record(row), False
@@ -258,7 +260,7 @@ async def complete(
         raise StoreGone(ERASED)
     row = await session.get(EnrolmentRow, (study_id, participant_id))
     if row is None:
-        raise StoreGone("You do not take part in this study here. Open its link again to begin.")
+        raise StoreGone(sentence("You do not take part in this study here. Open its link again to begin."))
     await check_consent(session, participant_id, StudyKind.SURVEY)
     left = await session.scalar(
         select(BallotRow.id)
@@ -273,7 +275,7 @@ async def complete(
         .limit(1)
     )
     if left is not None:
-        raise VoteRefused("There is still something to judge before the last question. Go on with it first.")
+        raise VoteRefused(sentence("There is still something to judge before the last question. Go on with it first."))
     row.closing = closing if closing is not None else row.closing
     row.completed_at = row.completed_at or at
 

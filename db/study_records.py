@@ -3,6 +3,7 @@
 Positions count from 1 (shown as A to E). Times are UTC and aware; seconds are floats; texts are as they were shown.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
@@ -72,11 +73,20 @@ class StudyRecord:
     created_at: datetime
     ended_at: datetime | None = None
     """When it was ended; None while it runs."""
+    texts_version: str | None = None
+    """Version of what new people are told; None if no texts are stored yet."""
+    texts: Mapping[str, str] | None = None
+    """The texts of that version by name, to store with the study; None leaves those that are stored. Not read back."""
 
     @property
     def reveals(self) -> bool:
-        """Whether the sources are revealed after the vote. False unless the definition says so."""
+        """Whether the sources are revealed after a person's last ballot. False unless the definition says so."""
         return self.definition.get("reveal") is True
+
+    @property
+    def required_votes(self) -> int | None:
+        """In a live study, how many messages a person judges; None in a survey, whose ballots are all drawn."""
+        return int(self.definition.get("items_per_person", 10)) if self.kind is StudyKind.LIVE else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,6 +172,8 @@ class EnrolmentRecord:
     """When whoever runs the study allowed the link to go on in another browser; None if not, or once it has."""
     resumed_at: datetime | None = None
     """When the link was last taken up in another browser; None for never."""
+    texts_version: str | None = None
+    """Version of the study's texts that the person agreed to; None for people of before there were texts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,12 +252,13 @@ class VoteReceipt:
     """The answers with their sources, in order of position, if this vote informs the participant; else None."""
 
 
-def is_informed(reveals: bool, vote: VoteRecord | None) -> bool:
-    """Return whether a participant knows the sources, which a study that `reveals` them shows after the vote.
+def is_informed(reveals: bool, finished: bool, vote: VoteRecord | None) -> bool:
+    """Return whether a participant may know the sources of a ballot with this vote: in a study that `reveals` them,
+    once the person has `finished` (`db.voting.has_finished`). The vote is final then.
 
-    A skip does not count: whoever skipped may still vote, and must not know the sources. A vote is final after that.
+    A skip does not count: whoever skipped has not judged it, and is told nothing of it.
     """
-    return reveals and vote is not None and vote.choice is not Choice.SKIPPED
+    return reveals and finished and vote is not None and vote.choice is not Choice.SKIPPED
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,13 +4,13 @@ All methods are coroutines and raise StoreError. Its subclasses VoteRefused and 
 study forbids it; their text is for the person. The functions in `studies.py` and `ballots.py` have the details.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession
 
-from heard.db import ballots, device_change, studies, voting
+from heard.db import ballots, device_change, studies, study_texts, voting
 from heard.db.device_change import Holder
 from heard.db.records import MessageRecord
 from heard.db.studies import ChooseCondition, DrawLive, DrawSurvey
@@ -62,6 +62,18 @@ class StudyStore:
         """Return every study, oldest first."""
         return await self._read(studies.studies)
 
+    async def keep_texts(self, study_id: str, version: str, texts: Mapping[str, str], at: datetime) -> None:
+        """Store one version of a study's texts, if it is not there."""
+        await self._write(lambda session: study_texts.keep_texts(session, study_id, version, texts, at))
+
+    async def texts(self, study_id: str, version: str) -> dict[str, str] | None:
+        """Return one version of a study's texts by name, or None."""
+        return await self._read(lambda session: study_texts.texts(session, study_id, version))
+
+    async def text_versions(self, study_id: str) -> list[str]:
+        """Return the stored versions of a study's texts, oldest first."""
+        return await self._read(lambda session: study_texts.versions(session, study_id))
+
     async def end_study(self, study_id: str, at: datetime) -> datetime:
         """Note that a study has ended, and return when: retention then deletes what only its votes needed."""
         return await self._write(lambda session: studies.end_study(session, study_id, at))
@@ -101,6 +113,15 @@ class StudyStore:
     async def takes_part(self, participant_id: str) -> bool:
         """Return whether a person is enrolled in a study that has not ended."""
         return await self._read(lambda session: studies.takes_part(session, participant_id))
+
+    async def has_finished(self, study_id: str, participant_id: str) -> bool:
+        """Return whether a person has cast their last vote in a study; False if there is no such study."""
+
+        async def work(session: AsyncSession) -> bool:
+            record = await studies.study(session, study_id)
+            return record is not None and await voting.has_finished(session, record, participant_id)
+
+        return await self._read(work)
 
     async def progress(self, study_id: str, participant_id: str) -> Progress:
         """Return how many of a person's ballots have a vote."""

@@ -29,6 +29,18 @@ class StudyRow(Base):
     created_at: Mapped[datetime]
     ended_at: Mapped[datetime | None]
     """From then on nobody takes part any more, and retention deletes what only its votes needed."""
+    texts_version: Mapped[str | None]
+    """Of `study_texts`: what new people are told. None if no texts are stored yet."""
+
+
+class StudyTextsRow(Base):
+    """One version of what a study tells its people, from the information to the debrief: never changed."""
+
+    __tablename__ = "study_texts"
+    study_id: Mapped[str] = mapped_column(ForeignKey("study.id", ondelete=_CASCADE), primary_key=True)
+    version: Mapped[str] = mapped_column(primary_key=True)
+    texts: Mapped[dict[str, Any]]
+    stored_at: Mapped[datetime]
 
 
 class ItemRow(Base):
@@ -121,6 +133,8 @@ class EnrolmentRow(Base):
     closing: Mapped[str | None]
     released_at: Mapped[datetime | None]
     resumed_at: Mapped[datetime | None]
+    texts_version: Mapped[str | None]
+    """Of the study's texts that the person agreed to."""
 
 
 class BallotRow(Base):
@@ -213,6 +227,8 @@ class VoteRow(CastColumns, Base):
     leaks: Mapped[str]
     attention: Mapped[str | None]
     condition: Mapped[str | None]
+    texts_version: Mapped[str | None]
+    """As in the enrolment when the vote was first cast."""
 
 
 class VoteChangeRow(CastColumns, Base):

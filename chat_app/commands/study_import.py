@@ -8,6 +8,7 @@ import typer
 from heard.chat_app.commands.study_common import ColumnsOption, Limit, StudyError, next_step, on_studies
 
 if TYPE_CHECKING:
+    from heard.chat_app.studies.study_texts import StudyTexts
     from heard.db.study_records import ItemRecord
 
 
@@ -49,10 +50,12 @@ def import_study(
     from heard.chat_app.studies.study_answers import check_names
     from heard.chat_app.studies.study_file import read_study_file
     from heard.chat_app.studies.study_items import read_items
+    from heard.chat_app.studies.study_texts import read_texts
     from heard.db.study_records import StudyKind
     from heard.prompts.library import PromptLibrary
 
     settings, study = load_settings(), read_study_file(study_file)
+    texts = read_texts(study_file, study)
     specs = load_models(settings.models_file)
     check_names(study.id, study.arms, PromptLibrary.load(settings.prompts_dir, settings.persona_word), specs)
     if study.kind is StudyKind.LIVE and items_file is not None:
@@ -77,9 +80,15 @@ def import_study(
             f"Nothing was stored. Without --dry-run: {len(items)} item{'s' * (len(items) != 1)} of study {study.id}."
         )
         return
-    on_studies(settings, lambda studies: store_study(studies, study, items))
+    on_studies(settings, lambda studies: store_study(studies, study, items, texts))
     own = [answer for item in items for answer in item.answers if answer.text]
     if leaks := sum(bool(answer.leak) for answer in own):
         typer.echo(f"{leaks} of {len(own)} answers give away who wrote them; results leave them out unless asked.")
     typer.echo(f"Study {study.id} is stored" + (f" with {len(items)} items." if items else "."))
+    typer.echo(_told(texts))
     typer.echo(next_step(study, settings, written=not study.arms))
+
+
+def _told(texts: "StudyTexts") -> str:
+    own = [name for name in ("information", "consent", "debrief", "words") if name in texts.texts]
+    return f"Its texts are version {texts.version}: {', '.join(own) or 'none of its own'}, in {texts.text('language')}."

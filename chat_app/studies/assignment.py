@@ -24,15 +24,18 @@ from heard.db.study_records import (
     ItemRecord,
     SlotRecord,
 )
+from heard.sentences import Sentence, sentence
 
-FULL = "This study has all the people that it needs. Thank you for wanting to take part."
-NOT_LISTED = "This study is open to invited people only, and this link is not on its list. Ask whoever sent it to you."
-NO_LINK = "This study is open to invited people only. Open the link that was sent to you."
-NO_ID = (
+FULL = sentence("This study has all the people that it needs. Thank you for wanting to take part.")
+NOT_LISTED = sentence(
+    "This study is open to invited people only, and this link is not on its list. Ask whoever sent it to you."
+)
+NO_LINK = sentence("This study is open to invited people only. Open the link that was sent to you.")
+NO_ID = sentence(
     "This study needs a link with an id of your own, and the one that you opened has none. Open the whole link that "
     "was sent to you, or ask whoever sent it for a new one. Nothing was stored."
 )
-NO_ITEMS = "This study has nothing to judge yet. Whoever runs it must add its items first."
+NO_ITEMS = sentence("This study has nothing to judge yet. Whoever runs it must add its items first.")
 FEWEST_ANSWERS = 2
 """Fewest answers on a ballot."""
 
@@ -42,7 +45,7 @@ def new_seed() -> int:
     return secrets.randbits(31)
 
 
-def admission_refusal(study: StudyFile, external_id: str | None) -> str | None:
+def admission_refusal(study: StudyFile, external_id: str | None) -> Sentence | None:
     """Return why a person with this external id may not take part, as a sentence for the page; None if they may."""
     if external_id is not None:
         return None if study.admits(external_id) else NOT_LISTED

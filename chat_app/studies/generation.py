@@ -13,6 +13,7 @@ from heard.chat_app.conversation.services import Services
 from heard.chat_app.studies.study_answers import write_answer
 from heard.chat_app.studies.study_file import Arm, StudyFile, StudyFileError, record_of, study_of
 from heard.chat_app.studies.study_items import pending_answers
+from heard.chat_app.studies.study_texts import StudyTexts
 from heard.db.errors import StudyRefused
 from heard.db.studies import BEGUN
 from heard.db.study_counts import study_counts
@@ -50,14 +51,17 @@ class Report:
     """Number of answers not tried by model, because it had failed too often in a row."""
 
 
-async def store_study(studies: StudyStore, study: StudyFile, items: Sequence[ItemRecord]) -> StudyFile:
-    """Store a study with its items, or update it. Returns it with its seed.
+async def store_study(
+    studies: StudyStore, study: StudyFile, items: Sequence[ItemRecord], texts: StudyTexts | None = None
+) -> StudyFile:
+    """Store a study with its items, or update it. Returns it with its seed. `texts` are those beside its file; None
+    keeps the stored ones.
 
     Complete answers of arms are kept, unless the arm or the study's auto_improve has changed. Raises StudyRefused if
     anything differs after ballots have been drawn.
     """
     known = await studies.study(study.id)
-    record = record_of(study, known)
+    record = record_of(study, known, texts.versioned if texts else None)
     await studies.save_study(record, items)
     before = study_of(known) if known else study
     arms = {arm.name: arm for arm in study.arms}

@@ -20,13 +20,16 @@ from heard.hints import nearest_name
 from heard.scorer.csv_rows import read_file
 from heard.scorer.errors import ScorerError
 from heard.scorer.text_encoding import decode
+from heard.sentences import sentence
 from heard.validation import faults_of
 
 NAME = r"^[a-z0-9][a-z0-9_-]{0,62}$"
+LANGUAGE = r"^[a-z]{2,3}(-[A-Za-z0-9]{2,8}){0,2}$"
 PARAMETER = r"^[A-Za-z][A-Za-z0-9._-]{0,63}$"
 MOST_ANSWERS = len(LETTERS)
 """Most answers on one ballot."""
-OPEN_QUESTION = (
+TITLE = sentence("A study of empathetic replies")
+OPEN_QUESTION = sentence(
     "What made certain responses seem more empathetic than others, and what informed your decisions overall?"
 )
 """The study's own open question, in our words."""
@@ -75,8 +78,19 @@ class StudyFile(_Section):
     """Name in links, commands and exports."""
     kind: StudyKind
     """"survey" (fixed items) or "live" (people's own conversations)."""
-    title: str = Field(default="A study of empathetic replies", min_length=1, max_length=200)
+    title: str = Field(default=str(TITLE), min_length=1, max_length=200)
     """At the head of every page of it."""
+    language: str = Field(default="en", pattern=LANGUAGE, examples=["de"])
+    """Of the study's texts and of the survey's own words: en, es, de, fr, el, or another whose words come with it."""
+    texts: str = Field(default="texts", min_length=1, max_length=500)
+    """The folder beside the study's file that holds information.md, consent.md, debrief.md and words.po; all of them
+    may be missing."""
+    purpose: str = Field(default="", max_length=2000)
+    """What the study is for, in a sentence; told before people agree."""
+    contact: str = Field(default="", max_length=500)
+    """Whom people may ask about the study: a name and an address; told on every page of it."""
+    ethics_approval: str = Field(default="", max_length=500)
+    """Who has approved the study, with the number of the approval; told before people agree."""
     introduction: str = Field(default="", max_length=10_000)
     """Markdown, shown before the first ballot."""
     arms: tuple[Arm, ...] = ()
@@ -84,7 +98,7 @@ class StudyFile(_Section):
     sources: tuple[str, ...] = ()
     """For a survey: the sources whose answers come with the items' file, such as "human"."""
     items_per_person: int = Field(default=10, ge=1, le=1000)
-    """For a survey: how many items a person judges, beside those for attention; 1 to 1000."""
+    """How many items a person judges, beside those for attention; in a live study, how many messages; 1 to 1000."""
     conditions: tuple[Condition, ...] = ()
     """Groups of participants; empty means that all are one group."""
     quota: int | None = Field(default=None, ge=1)
@@ -98,11 +112,11 @@ class StudyFile(_Section):
     count."""
     ids_ignore_case: bool = False
     """Whether the ids P1 and p1 are one person; they are then stored in lower case."""
-    reveal: bool = True
-    """Whether people see after their own vote who wrote what."""
+    reveal: bool = False
+    """Whether people see who wrote what, after their last ballot; in a live study after `items_per_person` messages."""
     ask_reason: bool = True
     """Whether each ballot asks why."""
-    open_question: str = Field(default=OPEN_QUESTION, max_length=2000)
+    open_question: str = Field(default=str(OPEN_QUESTION), max_length=2000)
     """At the end of a survey; empty asks none."""
     completion_code: str = Field(default="", max_length=200)
     """Shown on the last page, for a panel such as Prolific; empty shows none."""
@@ -149,6 +163,13 @@ class StudyFile(_Section):
         return next((condition for condition in self.conditions if condition.name == name), None)
 
 
+_LATER_KEYS: dict[str, Any] = {
+    "require_id": False, "id_parameters": [], "ids_ignore_case": False, "language": "en", "texts": "texts",
+    "purpose": "", "contact": "", "ethics_approval": "",
+}  # fmt: skip
+"""Keys that studies of before do not have, with what a study without them says."""
+
+
 def read_study_file(path: Path) -> StudyFile:
     """Read and validate one file. Raises StudyFileError."""
     try:
@@ -179,8 +200,8 @@ def definition_of(study: StudyFile) -> tuple[dict[str, Any], str]:
     # Left out where they say nothing, so that studies from before them stay what they were.
     if values["guard"]:
         del values["guard"]
-    for name in ("require_id", "id_parameters", "ids_ignore_case"):
-        if not values[name]:
+    for name, default in _LATER_KEYS.items():
+        if values[name] == default:
             del values[name]
     for arm in values["arms"]:
         if arm["examples"]:
@@ -191,10 +212,15 @@ def definition_of(study: StudyFile) -> tuple[dict[str, Any], str]:
     return values, hashlib.sha256(text.encode("utf-8")).hexdigest()
 
 
-def record_of(study: StudyFile, stored: StudyRecord | None) -> StudyRecord:
+def record_of(
+    study: StudyFile, stored: StudyRecord | None, texts: tuple[str, Mapping[str, str]] | None = None
+) -> StudyRecord:
     """Return the study's record; `stored` is its present one, if any. A study without a seed of its own gets a random
-    one, and keeps that of `stored`."""
+    one, and keeps that of `stored`. `texts` are a new version of its texts, and that version's name; None keeps the
+    present one."""
     if not study.seed:
         study = study.model_copy(update={"seed": study_of(stored).seed if stored else secrets.token_hex(16)})
     definition, digest = definition_of(study)
-    return StudyRecord(study.id, study.kind, definition, digest, stored.created_at if stored else datetime.now(UTC))
+    version, told = texts or (stored.texts_version if stored else None, None)
+    begun = stored.created_at if stored else datetime.now(UTC)
+    return StudyRecord(study.id, study.kind, definition, digest, begun, texts_version=version, texts=told)
