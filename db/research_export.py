@@ -19,7 +19,7 @@ from sqlalchemy.orm import aliased
 from heard.db.column_types import JsonList, JsonText
 from heard.db.errors import StoreError
 from heard.db.research_export_slots import Arrangements, ExportSlots
-from heard.db.study_records import StudyKind
+from heard.db.study_records import Phase, StudyKind
 from heard.db.study_tables import AnswerRow, BallotRow, EnrolmentRow, ItemRow, SlotRow, StudyRow, VoteChangeRow, VoteRow
 from heard.db.tables import ConsentRow, ConversationRow, MessageRow
 from heard.db.translate import translate
@@ -65,8 +65,9 @@ class ExportReader:
         return str(await self._connection.scalar(text("SELECT version_num FROM alembic_version")))
 
     async def study_ids(self) -> list[str]:
-        """Return the ids of all studies, whichever is exported."""
-        return list(await self._connection.scalars(select(StudyRow.id).order_by(*self.bytewise(StudyRow.id))))
+        """Return the ids of all studies that can be exported, pilots too, previews never."""
+        query = select(StudyRow.id).where(StudyRow.phase != Phase.PREVIEW.value)
+        return list(await self._connection.scalars(query.order_by(*self.bytewise(StudyRow.id))))
 
     async def totals(self) -> list[Total]:
         """Return the numbers of people, ballots, votes and changes by study and consent, exported and left out.
@@ -278,7 +279,9 @@ class ExportReader:
         return everybody
 
     def _of_study(self, column: Any) -> Any:
-        return literal(True) if self._study is None else column == self._study
+        if self._study is not None:
+            return column == self._study
+        return column.not_in(select(StudyRow.id).where(StudyRow.phase != Phase.STUDY.value))
 
     def bytewise(self, *columns: Any) -> list[Any]:
         """Return sort columns that give the same order on every database: by bytes, whatever its collation."""

@@ -3,15 +3,17 @@
 from collections.abc import AsyncIterator
 from typing import Any
 
-from sqlalchemy import Select, Text, literal, select, type_coerce
+from sqlalchemy import Select, Text, select, type_coerce
 
 from heard.db.research_export import Batch, ExportReader, raw_time
-from heard.db.study_tables import StudyTextsRow
+from heard.db.study_records import Phase
+from heard.db.study_tables import StudyRow, StudyTextsRow
 
 
 async def study_texts(reader: ExportReader, study: str | None) -> AsyncIterator[Batch]:
     """Yield the versions of one study's texts, or of all, oldest first. May raise StoreError."""
-    of_study = literal(True) if study is None else StudyTextsRow.study_id == study
+    copies = select(StudyRow.id).where(StudyRow.phase != Phase.STUDY.value)
+    of_study = StudyTextsRow.study_id.not_in(copies) if study is None else StudyTextsRow.study_id == study
     query: Select[Any] = (
         select(
             StudyTextsRow.study_id.label("study"),

@@ -38,6 +38,16 @@ class StudyKind(StrEnum):
     """In their own conversation."""
 
 
+class Phase(StrEnum):
+    """What a study's rows are for."""
+
+    STUDY = "study"
+    PREVIEW = "preview"
+    """A copy for whoever makes the study; its votes are in no result and no export."""
+    PILOT = "pilot"
+    """A copy for the people of a pilot; its votes are in results and exports of the copy alone."""
+
+
 class AnswerStatus(StrEnum):
     """The outcome of an answer; only COMPLETE ones may be voted for."""
 
@@ -77,6 +87,9 @@ class StudyRecord:
     """Version of what new people are told; None if no texts are stored yet."""
     texts: Mapping[str, str] | None = None
     """The texts of that version by name, to store with the study; None leaves those that are stored. Not read back."""
+    phase: Phase = Phase.STUDY
+    copy_of: str | None = None
+    """Of a copy for a preview or a pilot: the study's id."""
 
     @property
     def reveals(self) -> bool:
@@ -87,6 +100,16 @@ class StudyRecord:
     def required_votes(self) -> int | None:
         """In a live study, how many messages a person judges; None in a survey, whose ballots are all drawn."""
         return int(self.definition.get("items_per_person", 10)) if self.kind is StudyKind.LIVE else None
+
+
+@dataclass(frozen=True, slots=True)
+class SavedStudy:
+    """What storing a study did to the answers that were there."""
+
+    archived: int = 0
+    """Answers put into the archive, because their item or their source is named no more, or written otherwise."""
+    restored: int = 0
+    """Answers taken out of the archive."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from heard.db.study_records import (
     Choice,
     EnrolmentRecord,
     ItemRecord,
+    Phase,
     SlotRecord,
     StudyKind,
     StudyRecord,
@@ -50,8 +51,9 @@ def study_record(row: StudyRow) -> StudyRecord:
     """Return the record of a study's row."""
     kind = StudyKind(row.kind)
     return StudyRecord(
-        row.id, kind, row.definition, row.definition_sha256, row.created_at, row.ended_at, row.texts_version
-    )
+        row.id, kind, row.definition, row.definition_sha256, row.created_at, row.ended_at, row.texts_version,
+        phase=Phase(row.phase), copy_of=row.copy_of,
+    )  # fmt: skip
 
 
 def item_record(row: ItemRow, *, answers: bool) -> ItemRecord:

@@ -10,7 +10,7 @@ from datetime import datetime
 from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession
 
-from heard.db import ballots, device_change, studies, study_texts, voting
+from heard.db import ballots, device_change, studies, study_phases, study_texts, voting
 from heard.db.device_change import Holder
 from heard.db.records import MessageRecord
 from heard.db.studies import ChooseCondition, DrawLive, DrawSurvey
@@ -19,7 +19,9 @@ from heard.db.study_records import (
     BallotRecord,
     EnrolmentRecord,
     ItemRecord,
+    Phase,
     Progress,
+    SavedStudy,
     StudyRecord,
     VoteReceipt,
     VoteRecord,
@@ -46,9 +48,9 @@ class StudyStore:
 
     # Studies
 
-    async def save_study(self, study: StudyRecord, items: Sequence[ItemRecord] = ()) -> None:
-        """Store a study and its items, or update them until the first ballot is drawn."""
-        await self._write(lambda session: studies.save_study(session, study, items))
+    async def save_study(self, study: StudyRecord, items: Sequence[ItemRecord] = ()) -> SavedStudy:
+        """Store a study and its items, or update them; after the first ballot only what may still change."""
+        return await self._write(lambda session: studies.save_study(session, study, items))
 
     async def save_answer(self, answer: AnswerRecord) -> None:
         """Store the outcome of one answer of an item."""
@@ -58,9 +60,17 @@ class StudyStore:
         """Return one study, or None."""
         return await self._read(lambda session: studies.study(session, study_id))
 
-    async def studies(self) -> list[StudyRecord]:
-        """Return every study, oldest first."""
-        return await self._read(studies.studies)
+    async def studies(self, *, copies: bool = False) -> list[StudyRecord]:
+        """Return every study, oldest first; with `copies` those for previews and pilots too."""
+        return await self._read(lambda session: studies.studies(session, copies=copies))
+
+    async def copy_study(self, study_id: str, phase: Phase, at: datetime) -> str:
+        """Make a study's copy for a preview or a pilot, or make it anew, and return its id."""
+        return await self._write(lambda session: study_phases.copy_study(session, study_id, phase, at))
+
+    async def reset_copy(self, copy_id: str) -> tuple[int, int]:
+        """Take away the people and votes of a copy, and return how many they were."""
+        return await self._write(lambda session: study_phases.reset(session, copy_id))
 
     async def keep_texts(self, study_id: str, version: str, texts: Mapping[str, str], at: datetime) -> None:
         """Store one version of a study's texts, if it is not there."""

@@ -31,6 +31,10 @@ class StudyRow(Base):
     """From then on nobody takes part any more, and retention deletes what only its votes needed."""
     texts_version: Mapped[str | None]
     """Of `study_texts`: what new people are told. None if no texts are stored yet."""
+    phase: Mapped[str] = mapped_column(server_default="study")
+    """A `Phase`: whether this is the study itself, or a copy for a preview or a pilot."""
+    copy_of: Mapped[str | None]
+    """Of a copy: the study's id."""
 
 
 class StudyTextsRow(Base):
@@ -114,6 +118,19 @@ class AnswerRow(Base):
     score_head_sha256: Mapped[str | None]
     score_encoder_sha256: Mapped[str | None]
     score_details: Mapped[dict[str, Any] | None]
+
+
+class ArchivedAnswerRow(Base):
+    """An answer that an import no longer named: `answer` has its values by column, `recipe` what wrote it."""
+
+    __tablename__ = "archived_answer"
+    answer_id: Mapped[str] = mapped_column(primary_key=True)
+    study_id: Mapped[str] = mapped_column(ForeignKey("study.id", ondelete=_CASCADE), index=True)
+    item_id: Mapped[str]
+    source: Mapped[str]
+    recipe: Mapped[str]
+    answer: Mapped[dict[str, Any]]
+    archived_at: Mapped[datetime]
 
 
 class EnrolmentRow(Base):

@@ -15,8 +15,8 @@ from sqlalchemy import Select, case, func, literal, or_, select, text, union, un
 from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession
 from sqlalchemy.orm import InstrumentedAttribute, aliased
 
-from heard.db.study_records import Choice
-from heard.db.study_tables import AnswerRow, BallotRow, SlotRow, VoteRow
+from heard.db.study_records import Choice, Phase
+from heard.db.study_tables import AnswerRow, BallotRow, SlotRow, StudyRow, VoteRow
 from heard.db.tables import ConsentRow, ParticipantRow
 from heard.db.transaction import transact
 
@@ -119,6 +119,9 @@ async def read_votes(engine: AsyncEngine, study_id: str, *, rows: bool = False) 
         if session.get_bind().dialect.name == "postgresql":
             # SQLite reads one snapshot anyway.
             await session.execute(text("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ"))
+        study = await session.get(StudyRow, study_id)
+        if study is not None and study.phase == Phase.PREVIEW.value:
+            return StudyVotes(VoteCounts(), VoteRows(), [])  # such votes count nowhere
         counts = await _counts(session, study_id)
         if not rows:
             return StudyVotes(counts, VoteRows(), [])

@@ -113,7 +113,10 @@ async def _generate(
             f"import items with answers (heard study import {named} ITEMS.csv)."
         )
     if changed:
-        study = await store_study(services.studies, study, items, texts)
+        kept = await store_study(services.studies, study, items, texts)
+        study = kept.study
+        for sentence in kept.sentences():
+            typer.echo(sentence)
     stored = await services.studies.items(study.id)
     wanted = [item for item in stored if only is None or item.id in only]
     with Progress() as on_progress:

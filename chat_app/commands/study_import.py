@@ -80,7 +80,9 @@ def import_study(
             f"Nothing was stored. Without --dry-run: {len(items)} item{'s' * (len(items) != 1)} of study {study.id}."
         )
         return
-    on_studies(settings, lambda studies: store_study(studies, study, items, texts))
+    stored = on_studies(settings, lambda studies: store_study(studies, study, items, texts))
+    for sentence in stored.sentences():
+        typer.echo(sentence)
     own = [answer for item in items for answer in item.answers if answer.text]
     if leaks := sum(bool(answer.leak) for answer in own):
         typer.echo(f"{leaks} of {len(own)} answers give away who wrote them; results leave them out unless asked.")

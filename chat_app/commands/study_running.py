@@ -21,7 +21,9 @@ def status(
     from heard.hints import nearest_name
 
     async def read(studies: "StudyStore") -> "list[tuple[StudyRecord, StudyCounts]]":
-        return [(record, await study_counts(studies.engine, record.id)) for record in await studies.studies()]
+        return [
+            (record, await study_counts(studies.engine, record.id)) for record in await studies.studies(copies=True)
+        ]
 
     found = on_studies(load_settings(), read)
     if not found:
@@ -84,8 +86,11 @@ def release(
 
 
 def _status(record: "StudyRecord", counts: "StudyCounts") -> str:
+    from heard.db.study_records import Phase
+
     ended = f", ended on {record.ended_at:%Y-%m-%d}" if record.ended_at else ""
-    lines = [f"{record.id} ({record.kind.value}{ended})"]
+    copy = {Phase.STUDY: "", Phase.PREVIEW: ", a preview: nothing in it counts", Phase.PILOT: ", a pilot"}[record.phase]
+    lines = [f"{record.id} ({record.kind.value}{copy}{ended})"]
     if counts.items:
         attention = f", {counts.attention} of them for attention" if counts.attention else ""
         lines.append(f"items        {counts.items}{attention}")
@@ -98,5 +103,7 @@ def _status(record: "StudyRecord", counts: "StudyCounts") -> str:
         lines.append(f"people       {group}{number}, completed {counts.completed[condition]}")
     if not counts.people:
         lines.append("people       0")
+    if counts.archived:
+        lines.append(f"archived     {counts.archived} answers that no import names now")
     lines.append(f"votes        {counts.votes} on {counts.ballots} ballots")
     return "\n".join(lines)

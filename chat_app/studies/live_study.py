@@ -101,7 +101,9 @@ def study_from_arms(line: str, auto_improve: str) -> StudyFile:
 
 
 async def _load_stored(services: Services, study_id: str) -> StudyFile:
-    stored = {record.id: record for record in await services.studies.studies() if record.kind is StudyKind.LIVE}
+    stored = {
+        record.id: record for record in await services.studies.studies(copies=True) if record.kind is StudyKind.LIVE
+    }
     if study_id not in stored:
         hint = (
             nearest_name(study_id, stored) if stored else "There is none yet: give the path of a study's file instead."

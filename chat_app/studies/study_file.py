@@ -25,6 +25,9 @@ from heard.validation import faults_of
 
 NAME = r"^[a-z0-9][a-z0-9_-]{0,62}$"
 LANGUAGE = r"^[a-z]{2,3}(-[A-Za-z0-9]{2,8}){0,2}$"
+COPIES = ("--preview", "--pilot")
+"""Endings of the ids of copies, which no file may name."""
+STUDY_ID = r"^[a-z0-9][a-z0-9_-]{0,62}(--preview|--pilot)?$"
 PARAMETER = r"^[A-Za-z][A-Za-z0-9._-]{0,63}$"
 MOST_ANSWERS = len(LETTERS)
 """Most answers on one ballot."""
@@ -74,7 +77,7 @@ class Condition(_Section):
 class StudyFile(_Section):
     """Everything that a study sets. The line under a field is its meaning and unit."""
 
-    id: str = Field(pattern=NAME, examples=["autumn-1"])
+    id: str = Field(pattern=STUDY_ID, examples=["autumn-1"])
     """Name in links, commands and exports."""
     kind: StudyKind
     """"survey" (fixed items) or "live" (people's own conversations)."""
@@ -178,7 +181,10 @@ def read_study_file(path: Path) -> StudyFile:
         raise StudyFileError(str(error)) from None
     except (ValueError, RecursionError) as error:  # a TOMLDecodeError, a number of thousands of digits, lists too deep
         raise StudyFileError(f"{path} is not valid TOML: {error}. Mend that line.") from None
-    return parse_study(values, str(path))
+    study = parse_study(values, str(path))
+    if study.id.endswith(COPIES):
+        raise StudyFileError(f"{path}, id: {study.id} is the name of a copy for a preview or a pilot. Choose another.")
+    return study
 
 
 def parse_study(values: Mapping[str, Any], where: str) -> StudyFile:

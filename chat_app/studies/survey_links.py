@@ -19,7 +19,7 @@ Query = Sequence[tuple[str, str]]
 """The parameters of a link, names with values, in their order."""
 
 _ID = rf"[A-Za-z0-9][A-Za-z0-9._-]{{0,{LONGEST_ID - 1}}}"
-_STUDY = r"[a-z0-9][a-z0-9_-]{0,62}"
+_STUDY = r"[a-z0-9][a-z0-9_-]{0,72}"
 _PARAMETER = r"[A-Za-z][A-Za-z0-9._-]{0,63}"
 _ENTRY = re.compile(rf"/survey/{_STUDY}(?:\?{_PARAMETER}={_ID})?")
 _UNFILLED = ("undefined", "null", "none", "nan")

@@ -1,6 +1,5 @@
 """Which texts the consent page asks about: a study's own, or the chat's notice."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +13,7 @@ from heard.chat_app.studies.survey_links import study_of_url
 from heard.chat_app.studies.survey_words import ENGLISH, Words
 from heard.chat_app.web.dependencies import Site
 from heard.chat_app.web.pages.rendering import page
+from heard.chat_app.web.pages.study_page import about
 from heard.db.study_records import StudyKind
 
 
@@ -42,10 +42,10 @@ class Asked:
 
     def page(self, name: str, status: int = 200, **values: Any) -> HTMLResponse:
         """One page round the questions, in the words of the study."""
-        about: Mapping[str, str] | None = None
+        shown = None
         if self.study is not None and self.texts is not None and self.in_survey:
-            about = {"href": f"/survey/{self.study.id}/information", "contact": self.texts.text("contact")}
-        return page(name, status, in_survey=self.in_survey, words=self.words, about=about, **values)
+            shown = about(self.study, self.texts)
+        return page(name, status, in_survey=self.in_survey, words=self.words, about=shown, **values)
 
 
 async def asked_of(site: Site, to: str, participant: str | None) -> Asked:

@@ -16,14 +16,20 @@ from heard.chat_app.web.dependencies import Site
 from heard.chat_app.web.pages.markup import as_document
 from heard.chat_app.web.pages.rendering import page
 from heard.db.errors import StoreError
+from heard.db.study_phases import copy_id
+from heard.db.study_records import Phase
 
 
 def survey_page(name: str, status: int = 200, *, texts: StudyTexts, study: StudyFile, **values: Any) -> Response:
     """One page of a study. The chat's own notice and its footer stand on none of them."""
-    about = {"href": f"/survey/{study.id}/information", "contact": texts.text("contact")}
-    return page(
-        name, status, scripted=True, in_survey=True, words=texts.words, study=study, about=about, **values
-    )  # fmt: skip
+    shown = about(study, texts)
+    return page(name, status, scripted=True, in_survey=True, words=texts.words, study=study, about=shown, **values)
+
+
+def about(study: StudyFile, texts: StudyTexts) -> dict[str, Any]:
+    """Return what every page of a study has: where its information is, whom to ask, and whether votes count."""
+    preview = study.id.endswith(copy_id("", Phase.PREVIEW))
+    return {"href": f"/survey/{study.id}/information", "contact": texts.text("contact"), "preview": preview}
 
 
 def told(texts: StudyTexts, settings: Settings) -> dict[str, Any]:

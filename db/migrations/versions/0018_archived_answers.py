@@ -1,0 +1,40 @@
+"""Answers that an import no longer names, and copies of a study for previews and pilots.
+
+Revision: 0018, after 0017.
+"""
+
+import sqlalchemy as sa
+from alembic import op
+
+revision = "0018"
+down_revision = "0017"
+branch_labels = None
+depends_on = None
+
+
+def upgrade() -> None:
+    """Apply. Every study of before is itself."""
+    op.create_table(
+        "archived_answer",
+        sa.Column("answer_id", sa.Text(), nullable=False),
+        sa.Column("study_id", sa.Text(), nullable=False),
+        sa.Column("item_id", sa.Text(), nullable=False),
+        sa.Column("source", sa.Text(), nullable=False),
+        sa.Column("recipe", sa.Text(), nullable=False),
+        sa.Column("answer", sa.Text(), nullable=False),
+        sa.Column("archived_at", sa.DateTime(timezone=True), nullable=False),
+        sa.ForeignKeyConstraint(
+            ["study_id"], ["study.id"], name=op.f("fk_archived_answer_study_id"), ondelete="CASCADE"
+        ),
+        sa.PrimaryKeyConstraint("answer_id", name=op.f("pk_archived_answer")),
+    )
+    op.create_index(op.f("ix_archived_answer_study_id"), "archived_answer", ["study_id"])
+    op.add_column("study", sa.Column("phase", sa.Text(), nullable=False, server_default="study"))
+    op.add_column("study", sa.Column("copy_of", sa.Text(), nullable=True))
+
+
+def downgrade() -> None:
+    """Undo. Archived answers are lost, and copies stand as studies of their own."""
+    op.drop_column("study", "copy_of")
+    op.drop_column("study", "phase")
+    op.drop_table("archived_answer")
