@@ -163,7 +163,8 @@ class ExportReader:
         nothing = literal(None, String)
         of_surveys: Any = select(
             ItemRow.study_id, ItemRow.id, ItemRow.number.label("item_number"), nothing.label("participant_id"),
-            nothing.label("conversation_id"), ItemRow.message, ItemRow.attention,
+            nothing.label("conversation_id"), ItemRow.message, ItemRow.attention, ItemRow.admitted_by,
+            raw_time(ItemRow.admitted_at),
         ).where(self._of_study(ItemRow.study_id))  # fmt: skip
         async for batch in self._stream(of_surveys.order_by(*self.bytewise(ItemRow.study_id), ItemRow.number), TEXTS):
             yield batch
@@ -173,7 +174,7 @@ class ExportReader:
             select(
                 BallotRow.study_id, MessageRow.id, type_coerce(None, ItemRow.number.type).label("item_number"),
                 BallotRow.participant_id, BallotRow.conversation_id, MessageRow.text.label("message"),
-                nothing.label("attention"),
+                nothing.label("attention"), nothing.label("admitted_by"), nothing.label("admitted_at"),
             )
             .join(MessageRow, MessageRow.id == BallotRow.message_id)
             .join(ConversationRow, ConversationRow.id == MessageRow.conversation_id)

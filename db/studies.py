@@ -86,7 +86,8 @@ async def save_study(session: AsyncSession, study: StudyRecord, items: Sequence[
     await session.execute(delete(ItemRow).where(ItemRow.study_id == study.id))
     for item in items:
         values = {"id": item.id, "study_id": study.id, "number": item.number}
-        session.add(ItemRow(**values, message=item.message, attention=item.attention))
+        admitted = {"admitted_by": item.admitted_by, "admitted_at": item.admitted_at}
+        session.add(ItemRow(**values, message=item.message, attention=item.attention, **admitted))
     await session.flush()
     archive, restored = await Archive.load(session, study.id), 0
     for item in items:

@@ -174,6 +174,31 @@ class ItemRecord:
     attention: str | None = None
     """For an attention item: the source that an attentive person marks as most empathetic."""
     answers: tuple[AnswerRecord, ...] = ()
+    admitted_by: str | None = None
+    """Who admitted a message that reads like a crisis; None for all others."""
+    admitted_at: datetime | None = None
+
+    @property
+    def comes_whole(self) -> bool:
+        """Whether all its answers come with the file, and no arm writes one: of an attention item, and of a message
+        that reads like a crisis, which no model sees."""
+        return self.attention is not None or self.admitted_by is not None
+
+
+@dataclass(frozen=True, slots=True)
+class HeldItem:
+    """One message that an import held back as a crisis."""
+
+    item_id: str
+    number: int
+    """Its place among the messages that were held back, from 1."""
+    place: str
+    """Where it stands, such as "items.csv, line 7"."""
+    reason: str
+    """The danger that it speaks of, by the safety check."""
+    held_at: datetime
+    admitted_by: str | None = None
+    admitted_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -59,7 +59,9 @@ def study_record(row: StudyRow) -> StudyRecord:
 def item_record(row: ItemRow, *, answers: bool) -> ItemRecord:
     """Return the record of an item's row; with `answers` the row must have been loaded with them."""
     found = tuple(answer_record(answer) for answer in row.answers) if answers else ()
-    return ItemRecord(row.id, row.study_id, row.number, row.message, row.attention, found)
+    return ItemRecord(
+        row.id, row.study_id, row.number, row.message, row.attention, found, row.admitted_by, row.admitted_at
+    )
 
 
 def enrolment_record(row: EnrolmentRow) -> EnrolmentRecord:

@@ -10,7 +10,7 @@ from datetime import datetime
 from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession
 
-from heard.db import ballots, device_change, studies, study_phases, study_texts, voting
+from heard.db import ballots, device_change, held_items, studies, study_phases, study_texts, voting
 from heard.db.device_change import Holder
 from heard.db.records import MessageRecord
 from heard.db.studies import ChooseCondition, DrawLive, DrawSurvey
@@ -18,6 +18,7 @@ from heard.db.study_records import (
     AnswerRecord,
     BallotRecord,
     EnrolmentRecord,
+    HeldItem,
     ItemRecord,
     Phase,
     Progress,
@@ -67,6 +68,18 @@ class StudyStore:
     async def copy_study(self, study_id: str, phase: Phase, at: datetime) -> str:
         """Make a study's copy for a preview or a pilot, or make it anew, and return its id."""
         return await self._write(lambda session: study_phases.copy_study(session, study_id, phase, at))
+
+    async def held_items(self, study_id: str) -> list[HeldItem]:
+        """Return the messages that imports of a study held back as crises, admitted ones too."""
+        return await self._read(lambda session: held_items.held_items(session, study_id))
+
+    async def keep_held(self, study_id: str, held: Sequence[HeldItem], *, only: bool) -> None:
+        """Store what an import held back; with `only` in place of what earlier ones did."""
+        await self._write(lambda session: held_items.keep_held(session, study_id, held, only=only))
+
+    async def admit(self, study_id: str, item_ids: Sequence[str], by: str, at: datetime) -> int:
+        """Note that a person has admitted held items, and return how many they are."""
+        return await self._write(lambda session: held_items.admit(session, study_id, item_ids, by, at))
 
     async def reset_copy(self, copy_id: str) -> tuple[int, int]:
         """Take away the people and votes of a copy, and return how many they were."""

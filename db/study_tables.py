@@ -57,6 +57,9 @@ class ItemRow(Base):
     number: Mapped[int]
     message: Mapped[str]
     attention: Mapped[str | None]
+    admitted_by: Mapped[str | None]
+    """Who admitted this message, which reads like a crisis; see `held_item`."""
+    admitted_at: Mapped[datetime | None]
     answers: Mapped[list["AnswerRow"]] = relationship(order_by="AnswerRow.source", lazy="raise", passive_deletes=True)
 
 
@@ -118,6 +121,20 @@ class AnswerRow(Base):
     score_head_sha256: Mapped[str | None]
     score_encoder_sha256: Mapped[str | None]
     score_details: Mapped[dict[str, Any] | None]
+
+
+class HeldItemRow(Base):
+    """One message that an import held back as a crisis: where it stands, why, and who admitted it, if anybody."""
+
+    __tablename__ = "held_item"
+    study_id: Mapped[str] = mapped_column(ForeignKey("study.id", ondelete=_CASCADE), primary_key=True)
+    item_id: Mapped[str] = mapped_column(primary_key=True)
+    number: Mapped[int]
+    place: Mapped[str]
+    reason: Mapped[str]
+    held_at: Mapped[datetime]
+    admitted_by: Mapped[str | None]
+    admitted_at: Mapped[datetime | None]
 
 
 class ArchivedAnswerRow(Base):

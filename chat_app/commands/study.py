@@ -3,6 +3,7 @@
 import typer
 
 from heard.chat_app.commands.study_generate import generate
+from heard.chat_app.commands.study_held import admit, held_back
 from heard.chat_app.commands.study_import import import_study
 from heard.chat_app.commands.study_phases import pilot, preview, reset
 from heard.chat_app.commands.study_running import end, release, status
@@ -18,5 +19,6 @@ app = typer.Typer(
     ),
 )
 app.command("import")(import_study)
-for command in (generate, preview, pilot, reset, status, end, release):
+app.command("held-back")(held_back)
+for command in (admit, generate, preview, pilot, reset, status, end, release):
     app.command()(command)

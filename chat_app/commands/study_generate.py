@@ -117,6 +117,8 @@ async def _generate(
         study = kept.study
         for sentence in kept.sentences():
             typer.echo(sentence)
+    if questions_file is not None:
+        await services.studies.keep_held(study.id, questions.held, only=False)
     stored = await services.studies.items(study.id)
     wanted = [item for item in stored if only is None or item.id in only]
     with Progress() as on_progress:

@@ -9,7 +9,7 @@ from heard.chat_app.commands.study_common import ColumnsOption, Limit, StudyErro
 
 if TYPE_CHECKING:
     from heard.chat_app.studies.study_texts import StudyTexts
-    from heard.db.study_records import ItemRecord
+    from heard.db.study_records import HeldItem, ItemRecord
 
 
 def import_study(
@@ -32,6 +32,15 @@ def import_study(
             metavar="NAME",
             help="A public set as its authors published it: counselchat, mental_health_counseling, epitome, esconv, "
             "annomi, empatheticdialogues or arena.",
+        ),
+    ] = None,
+    attention: Annotated[
+        Path | None,
+        typer.Option(
+            "--attention",
+            metavar="FILE",
+            help="Attention items in a file of their own, whatever form the items have: columns message,source,answer,"
+            "attention. --limit does not count them.",
         ),
     ] = None,
     dry_run: Annotated[
@@ -66,9 +75,14 @@ def import_study(
             f"For questions without any answer: heard study generate {study_file.name} QUESTIONS.csv."
         )
     items: list[ItemRecord] = []
+    held: tuple[HeldItem, ...] = ()
     if items_file is not None:
-        read = read_items(items_file, study, specs, limit, names=parse_columns(columns), public_set=public_set)
-        items = read.items
+        admitted = on_studies(settings, lambda studies: studies.held_items(study.id)) if study.trained_raters else []
+        read = read_items(
+            items_file, study, specs, limit, names=parse_columns(columns), public_set=public_set, attention=attention,
+            admitted=[one for one in admitted if one.admitted_by],
+        )  # fmt: skip
+        items, held = read.items, read.held
         if dry_run:
             typer.echo("\n".join(preview(read)))
         for sentence in (*read.told, *read.skipped.sentences()):
@@ -81,6 +95,9 @@ def import_study(
         )
         return
     stored = on_studies(settings, lambda studies: store_study(studies, study, items, texts))
+    on_studies(settings, lambda studies: studies.keep_held(study.id, held, only=True))
+    if held:
+        typer.echo(f"Held back as crises: {len(held)}. heard study held-back {study.id} lists them with their reasons.")
     for sentence in stored.sentences():
         typer.echo(sentence)
     own = [answer for item in items for answer in item.answers if answer.text]

@@ -133,6 +133,8 @@ ITEMS = (
     _ITEM_NUMBER,
     _MESSAGE,
     replace(_ATTENTION, origin="item.attention"),
+    Column("admitted_by", T, "Who admitted a message that reads like a crisis.", "a name", "item.admitted_by"),
+    Column("admitted_at", D, "When it was admitted.", origin="item.admitted_at"),
     replace(_PARTICIPANT, meaning="In a live study: who wrote the message."),
     Column("conversation", T, "In a live study: the conversation it stands in.", origin="ballot.conversation_id"),
 )

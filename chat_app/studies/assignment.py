@@ -86,7 +86,8 @@ def draw_survey(study: StudyFile, items: Sequence[ItemRecord]) -> DrawSurvey:
     attention item at a random place that is not the first.
 
     `items` must be loaded with their answers. Only COMPLETE answers are on a ballot, and for an ordinary item only the
-    condition's; an item with fewer than two of them is never drawn. All but the order of the answers comes from
+    condition's; an item with fewer than two of them is never drawn, nor an
+    admitted crisis without trained raters. All but the order of the answers comes from
     the enrolment's seed. The function raises StudyRefused if there is nothing to draw.
     """
 
@@ -94,7 +95,7 @@ def draw_survey(study: StudyFile, items: Sequence[ItemRecord]) -> DrawSurvey:
         chance = random.Random(enrolment.seed)
         condition = study.condition(enrolment.condition)
         usable = {item.id: _usable_answers(item, condition.sources if condition else ()) for item in items}
-        drawable = [item for item in items if len(usable[item.id]) >= FEWEST_ANSWERS]
+        drawable = [item for item in items if len(usable[item.id]) >= FEWEST_ANSWERS and may_be_given(study, item)]
         ordinary = [item for item in drawable if item.attention is None]
         if not ordinary:
             raise StudyRefused(NO_ITEMS)
@@ -116,6 +117,11 @@ def draw_survey(study: StudyFile, items: Sequence[ItemRecord]) -> DrawSurvey:
         ]
 
     return draw
+
+
+def may_be_given(study: StudyFile, item: ItemRecord) -> bool:
+    """Return whether a ballot may hold this item: a message that reads like a crisis only with trained raters."""
+    return item.admitted_by is None or study.trained_raters
 
 
 def draw_live(

@@ -91,7 +91,7 @@ def updated_items(study: StudyFile, items: Sequence[ItemRecord]) -> list[ItemRec
     named = {arm.name for arm in study.arms}
     return [
         item
-        if item.attention is not None
+        if item.comes_whole
         else replace(
             item,
             answers=(
@@ -124,7 +124,7 @@ def missing_answers(study: StudyFile, items: Sequence[ItemRecord]) -> list[Answe
     return [
         AnswerTask(item, arms[answer.source], answer)
         for item in items
-        if item.attention is None
+        if not item.comes_whole
         for answer in sorted(item.answers, key=lambda answer: answer.source)
         if answer.source in arms and answer.status is not AnswerStatus.COMPLETE
     ]
@@ -142,7 +142,7 @@ async def generate(
         raise StudyFileError(LIVE_STUDY.format(id=study.id))
     tasks = missing_answers(study, items)
     named = {arm.name for arm in study.arms}
-    ordinary = [answer.source for item in items if item.attention is None for answer in item.answers]
+    ordinary = [answer.source for item in items if not item.comes_whole for answer in item.answers]
     report = Report(already_complete=sum(source in named for source in ordinary) - len(tasks))
     if not tasks:
         return report

@@ -125,6 +125,8 @@ class StudyFile(_Section):
     """Shown on the last page, for a panel such as Prolific; empty shows none."""
     completion_url: str = Field(default="", max_length=2000, pattern=r"^(https://.*)?$", examples=["https://a.org"])
     """Where the last page leads back to, such as Prolific's address."""
+    trained_raters: bool = False
+    """Whether everybody who takes part is trained to read of crises; only then may a message of one be admitted."""
     auto_improve: Literal["off", "on", "trial"] = "off"
     """Whether low replies are written again: never, always, or by chance for each reply (stored as its assignment)."""
     guard: bool = True
@@ -139,6 +141,8 @@ class StudyFile(_Section):
             raise ValueError("two sources have the same name")
         if self.kind is StudyKind.LIVE and not 2 <= len(self.arms) <= MOST_ANSWERS:
             raise ValueError(f"a live study has two to {MOST_ANSWERS} arms")
+        if self.kind is StudyKind.LIVE and self.trained_raters:
+            raise ValueError("trained_raters is of a survey: a crisis in a live study is always handed off")
         if self.kind is StudyKind.LIVE and self.sources:
             raise ValueError("a live study has arms and no other sources")
         if len({condition.name for condition in self.conditions}) != len(self.conditions):
@@ -169,6 +173,7 @@ class StudyFile(_Section):
 _LATER_KEYS: dict[str, Any] = {
     "require_id": False, "id_parameters": [], "ids_ignore_case": False, "language": "en", "texts": "texts",
     "purpose": "", "contact": "", "ethics_approval": "",
+    "trained_raters": False,
 }  # fmt: skip
 """Keys that studies of before do not have, with what a study without them says."""
 

@@ -16,7 +16,7 @@ from heard.chat_app.common.text import clean_unicode, has_visible
 from heard.chat_app.conversation.services import Services
 from heard.chat_app.safety.assessment import assess
 from heard.chat_app.safety.bounded_text import bounded_text
-from heard.chat_app.studies.assignment import admission_refusal
+from heard.chat_app.studies.assignment import admission_refusal, may_be_given
 from heard.chat_app.studies.enrolment import enrol
 from heard.chat_app.studies.study_file import StudyFile, study_of
 from heard.chat_app.studies.study_texts import StudyTexts, texts_of
@@ -225,7 +225,7 @@ class Surveys:
         """Return the most ballots that a new person gets; attention items are added to the study's own number."""
         if study.kind is StudyKind.LIVE:
             return study.items_per_person
-        items = await self._studies.items(study.id, answers=False)
+        items = [item for item in await self._studies.items(study.id, answers=False) if may_be_given(study, item)]
         ordinary = sum(item.attention is None for item in items)
         return min(study.items_per_person, ordinary) + len(items) - ordinary
 
