@@ -15,12 +15,15 @@ from heard.db.errors import StoreGone, StudyRefused
 from heard.db.study_records import EnrolmentRecord
 from heard.db.study_rows import enrolment_record, enrolment_values
 from heard.db.study_tables import BallotRow, EnrolmentRow, VoteRow
+from heard.sentences import sentence
 
-USED = (
+USED = sentence(
     "This link has been used in another browser already, and something was judged there. Go on there. If you cannot, "
     "ask whoever sent the link to release it for you."
 )
-FINISHED = "The study behind this link has been finished already, in another browser. Thank you for taking part."
+FINISHED = sentence(
+    "The study behind this link has been finished already, in another browser. Thank you for taking part."
+)
 
 
 @dataclass(frozen=True, slots=True)

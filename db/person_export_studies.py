@@ -1,7 +1,8 @@
 """A person's part in studies, for their own export: only what they may know, so that an export cannot unblind them.
 
-The sources are left out of a ballot that they have not voted on, and of every ballot whose study reveals nothing; so is
-everything from which they could be inferred. What tells the order of ballots to come is never given out.
+The sources are left out of a ballot that they have not voted on, of every ballot until the person's last vote in that
+study, and of every ballot whose study reveals nothing; so is everything from which they could be inferred. What tells
+the order of ballots to come is never given out.
 """
 
 from dataclasses import fields
@@ -17,6 +18,7 @@ from heard.db.study_records import Choice
 from heard.db.study_rows import study_record
 from heard.db.study_tables import AnswerRow, BallotRow, ItemRow, SlotRow, StudyRow
 from heard.db.tables import Base
+from heard.db.voting import has_finished
 
 _OURS = Base.metadata.tables
 _NEVER_GIVEN = ("order_seed", "order_row")
@@ -45,7 +47,7 @@ async def export_studies(session: AsyncSession, participant_id: str) -> tuple[li
     slots = await _slots(session, participant_id)
     messages = await _messages(session, participant_id)
     names = sorted({row["study_id"] for row in (*enrolments, *ballots)})
-    revealing = await _revealing(session, names)
+    revealing = await _revealing(session, names, participant_id)
     hidden_messages = set()
     resumed = {row["study_id"]: row["resumed_at"] for row in enrolments}
     for row in ballots:
@@ -53,7 +55,7 @@ async def export_studies(session: AsyncSession, participant_id: str) -> tuple[li
             del row[name]
         row["vote"], row["slots"] = votes.get(row["id"]), slots.get(row["id"], [])
         row["message"] = messages.get(row["item_id"])
-        # A skip does not count: whoever skipped may still vote, and must not be informed.
+        # A skip does not count: whoever skipped has not judged it, and is told nothing of it.
         judged = row["vote"] is not None and row["vote"]["choice"] != Choice.SKIPPED
         if not judged or row["study_id"] not in revealing:
             _hide_sources(row)
@@ -135,7 +137,8 @@ async def _messages(session: AsyncSession, participant_id: str) -> dict[str | No
     return {item_id: message for item_id, message in rows}
 
 
-async def _revealing(session: AsyncSession, studies: list[str]) -> set[str]:
-    """Return those of the studies that reveal the sources after the vote."""
+async def _revealing(session: AsyncSession, studies: list[str], participant_id: str) -> set[str]:
+    """Return those of the studies that reveal the sources to this person by now."""
     rows = await session.scalars(select(StudyRow).where(StudyRow.id.in_(studies)))
-    return {row.id for row in rows if study_record(row).reveals}
+    records = [record for row in rows if (record := study_record(row)).reveals]
+    return {record.id for record in records if await has_finished(session, record, participant_id)}

@@ -19,7 +19,7 @@ from sqlalchemy.orm import aliased
 from heard.db.column_types import JsonList, JsonText
 from heard.db.errors import StoreError
 from heard.db.research_export_slots import Arrangements, ExportSlots
-from heard.db.study_records import StudyKind
+from heard.db.study_records import Phase, StudyKind
 from heard.db.study_tables import AnswerRow, BallotRow, EnrolmentRow, ItemRow, SlotRow, StudyRow, VoteChangeRow, VoteRow
 from heard.db.tables import ConsentRow, ConversationRow, MessageRow
 from heard.db.translate import translate
@@ -65,8 +65,9 @@ class ExportReader:
         return str(await self._connection.scalar(text("SELECT version_num FROM alembic_version")))
 
     async def study_ids(self) -> list[str]:
-        """Return the ids of all studies, whichever is exported."""
-        return list(await self._connection.scalars(select(StudyRow.id).order_by(*self.bytewise(StudyRow.id))))
+        """Return the ids of all studies that can be exported, pilots too, previews never."""
+        query = select(StudyRow.id).where(StudyRow.phase != Phase.PREVIEW.value)
+        return list(await self._connection.scalars(query.order_by(*self.bytewise(StudyRow.id))))
 
     async def totals(self) -> list[Total]:
         """Return the numbers of people, ballots, votes and changes by study and consent, exported and left out.
@@ -140,7 +141,9 @@ class ExportReader:
             _count_per_person(BallotRow, people).label("ballots"),
             _count_per_person(VoteRow, people).label("votes"),
         ]
-        columns = (EnrolmentRow.external_id, EnrolmentRow.condition, EnrolmentRow.seed, EnrolmentRow.closing)
+        columns = [
+            getattr(EnrolmentRow, name) for name in ("external_id", "condition", "seed", "closing", "texts_version")
+        ]
         enrolled = (EnrolmentRow.study_id == people.c.study_id) & (
             EnrolmentRow.participant_id == people.c.participant_id
         )
@@ -160,7 +163,8 @@ class ExportReader:
         nothing = literal(None, String)
         of_surveys: Any = select(
             ItemRow.study_id, ItemRow.id, ItemRow.number.label("item_number"), nothing.label("participant_id"),
-            nothing.label("conversation_id"), ItemRow.message, ItemRow.attention,
+            nothing.label("conversation_id"), ItemRow.message, ItemRow.attention, ItemRow.admitted_by,
+            raw_time(ItemRow.admitted_at),
         ).where(self._of_study(ItemRow.study_id))  # fmt: skip
         async for batch in self._stream(of_surveys.order_by(*self.bytewise(ItemRow.study_id), ItemRow.number), TEXTS):
             yield batch
@@ -170,7 +174,7 @@ class ExportReader:
             select(
                 BallotRow.study_id, MessageRow.id, type_coerce(None, ItemRow.number.type).label("item_number"),
                 BallotRow.participant_id, BallotRow.conversation_id, MessageRow.text.label("message"),
-                nothing.label("attention"),
+                nothing.label("attention"), nothing.label("admitted_by"), nothing.label("admitted_at"),
             )
             .join(MessageRow, MessageRow.id == BallotRow.message_id)
             .join(ConversationRow, ConversationRow.id == MessageRow.conversation_id)
@@ -276,7 +280,9 @@ class ExportReader:
         return everybody
 
     def _of_study(self, column: Any) -> Any:
-        return literal(True) if self._study is None else column == self._study
+        if self._study is not None:
+            return column == self._study
+        return column.not_in(select(StudyRow.id).where(StudyRow.phase != Phase.STUDY.value))
 
     def bytewise(self, *columns: Any) -> list[Any]:
         """Return sort columns that give the same order on every database: by bytes, whatever its collation."""

@@ -7,6 +7,7 @@ from sqlalchemy import func, literal, select
 from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession
 
 from heard.db.column_types import JsonList
+from heard.db.study_archive import count_archived
 from heard.db.study_tables import AnswerRow, BallotRow, EnrolmentRow, ItemRow, VoteRow
 from heard.db.transaction import transact
 
@@ -28,6 +29,8 @@ class StudyCounts:
     """Of the people, those who have reached the end."""
     ballots: int
     votes: int
+    archived: int = 0
+    """Answers in the archive, which no import names now."""
 
 
 async def study_counts(engine: AsyncEngine, study_id: str) -> StudyCounts:
@@ -71,6 +74,7 @@ async def study_counts(engine: AsyncEngine, study_id: str) -> StudyCounts:
             completed={condition: completed for condition, _, completed in enrolled},
             ballots=ballots or 0,
             votes=votes or 0,
+            archived=await count_archived(session, study_id),
         )
 
     return await transact(engine, work, write=False)

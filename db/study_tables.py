@@ -29,6 +29,22 @@ class StudyRow(Base):
     created_at: Mapped[datetime]
     ended_at: Mapped[datetime | None]
     """From then on nobody takes part any more, and retention deletes what only its votes needed."""
+    texts_version: Mapped[str | None]
+    """Of `study_texts`: what new people are told. None if no texts are stored yet."""
+    phase: Mapped[str] = mapped_column(server_default="study")
+    """A `Phase`: whether this is the study itself, or a copy for a preview or a pilot."""
+    copy_of: Mapped[str | None]
+    """Of a copy: the study's id."""
+
+
+class StudyTextsRow(Base):
+    """One version of what a study tells its people, from the information to the debrief: never changed."""
+
+    __tablename__ = "study_texts"
+    study_id: Mapped[str] = mapped_column(ForeignKey("study.id", ondelete=_CASCADE), primary_key=True)
+    version: Mapped[str] = mapped_column(primary_key=True)
+    texts: Mapped[dict[str, Any]]
+    stored_at: Mapped[datetime]
 
 
 class ItemRow(Base):
@@ -41,6 +57,9 @@ class ItemRow(Base):
     number: Mapped[int]
     message: Mapped[str]
     attention: Mapped[str | None]
+    admitted_by: Mapped[str | None]
+    """Who admitted this message, which reads like a crisis; see `held_item`."""
+    admitted_at: Mapped[datetime | None]
     answers: Mapped[list["AnswerRow"]] = relationship(order_by="AnswerRow.source", lazy="raise", passive_deletes=True)
 
 
@@ -104,6 +123,33 @@ class AnswerRow(Base):
     score_details: Mapped[dict[str, Any] | None]
 
 
+class HeldItemRow(Base):
+    """One message that an import held back as a crisis: where it stands, why, and who admitted it, if anybody."""
+
+    __tablename__ = "held_item"
+    study_id: Mapped[str] = mapped_column(ForeignKey("study.id", ondelete=_CASCADE), primary_key=True)
+    item_id: Mapped[str] = mapped_column(primary_key=True)
+    number: Mapped[int]
+    place: Mapped[str]
+    reason: Mapped[str]
+    held_at: Mapped[datetime]
+    admitted_by: Mapped[str | None]
+    admitted_at: Mapped[datetime | None]
+
+
+class ArchivedAnswerRow(Base):
+    """An answer that an import no longer named: `answer` has its values by column, `recipe` what wrote it."""
+
+    __tablename__ = "archived_answer"
+    answer_id: Mapped[str] = mapped_column(primary_key=True)
+    study_id: Mapped[str] = mapped_column(ForeignKey("study.id", ondelete=_CASCADE), index=True)
+    item_id: Mapped[str]
+    source: Mapped[str]
+    recipe: Mapped[str]
+    answer: Mapped[dict[str, Any]]
+    archived_at: Mapped[datetime]
+
+
 class EnrolmentRow(Base):
     """One person in one study; an external id stands for one person of a study."""
 
@@ -121,6 +167,8 @@ class EnrolmentRow(Base):
     closing: Mapped[str | None]
     released_at: Mapped[datetime | None]
     resumed_at: Mapped[datetime | None]
+    texts_version: Mapped[str | None]
+    """Of the study's texts that the person agreed to."""
 
 
 class BallotRow(Base):
@@ -228,6 +276,8 @@ class VoteRow(CastColumns, Base):
     attention: Mapped[str | None]
     condition: Mapped[str | None]
     item_id: Mapped[str | None]
+    texts_version: Mapped[str | None]
+    """As in the enrolment when the vote was first cast."""
 
 
 class VoteChangeRow(CastColumns, Base):

@@ -15,8 +15,8 @@ from sqlalchemy import ColumnElement, Select, func, literal, not_, or_, select, 
 from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession
 from sqlalchemy.orm import InstrumentedAttribute, aliased
 
-from heard.db.study_records import Choice
-from heard.db.study_tables import AnswerRow, SlotRow, VoteRow
+from heard.db.study_records import Choice, Phase
+from heard.db.study_tables import AnswerRow, SlotRow, StudyRow, VoteRow
 from heard.db.tables import ConsentRow, ParticipantRow
 from heard.db.transaction import transact
 
@@ -140,6 +140,9 @@ async def read_votes(
             # SQLite reads one snapshot anyway.
             await session.execute(text("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ"))
         slow = () if min_seconds is None else (VoteRow.seconds >= min_seconds,)
+        study = await session.get(StudyRow, study_id)
+        if study is not None and study.phase == Phase.PREVIEW.value:
+            return StudyVotes(VoteCounts(), VoteRows(), TrialRows())  # such votes count nowhere
         if not rows:
             return StudyVotes(await _counts(session, study_id, slow), VoteRows(), TrialRows())
         if details or slow:

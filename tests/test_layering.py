@@ -50,6 +50,7 @@ HOMES = {
     "anthropic": {"chat_app/models/providers/"},
     "anyascii": {"scorer/disguises.py"},
     "asyncpg": {"db/postgres.py"},
+    "babel": {"chat_app/studies/survey_words.py"},
     "chainlit": {"chat_app/integrations/chainlit_plugin.py", "chat_app/page/", "chat_app/web/chat_mount.py"},
     "charset_normalizer": {"scorer/text_encoding.py"},
     "confusable_homoglyphs": {"scorer/disguises.py"},

@@ -76,6 +76,11 @@ _REASON = Column("reason", T, "Why, in the person's own words.", origin="vote.re
 _LETTERED = f"{LETTERS[0]} to {LETTERS[-1]}; empty unless choice is ranked"
 _LEAST = f"The letter of the answer marked as least empathetic; asked from {LEAST_FROM} answers up."
 
+_TEXTS_VERSION = Column(
+    "texts_version", T, "Version of the study's texts that the person had agreed to; see study_texts.",
+    "12 hexadecimal digits; empty before there were texts",
+)  # fmt: skip
+
 STUDIES = (
     _STUDY,
     Column("kind", T, "Where people vote.", "survey (fixed items), live (own conversations)", "study.kind"),
@@ -88,6 +93,13 @@ STUDIES = (
     ),
     Column("created_at", D, "When the study was first loaded.", origin="study.created_at"),
 )  # fmt: skip
+
+STUDY_TEXTS = (
+    replace(_STUDY, origin="study_texts.study_id"),
+    Column("version", T, "The version's name: the sha256 of its texts.", "12 hexadecimal digits"),
+    Column("texts", J, "What people were told: information, consent, debrief and more by name.", "an object"),
+    Column("stored_at", D, "When the version was stored."),
+)
 
 PEOPLE = (
     _STUDY,
@@ -110,6 +122,7 @@ PEOPLE = (
     Column("completed", B, "Whether the person reached the end.", origin="enrolment.completed_at is there"),
     Column("completed_at", D, "When the person reached the end.", origin="enrolment.completed_at"),
     Column("closing", T, "Answer to the open question at the end.", origin="enrolment.closing"),
+    replace(_TEXTS_VERSION, origin="enrolment.texts_version"),
     Column("ballots", W, "Ballots drawn for the person.", "0 or more", "counted in ballot"),
     Column("votes", W, "Ballots that have a vote, skipped ones too.", "0 to ballots", "counted in vote"),
 )
@@ -120,6 +133,8 @@ ITEMS = (
     _ITEM_NUMBER,
     _MESSAGE,
     replace(_ATTENTION, origin="item.attention"),
+    Column("admitted_by", T, "Who admitted a message that reads like a crisis.", "a name", "item.admitted_by"),
+    Column("admitted_at", D, "When it was admitted.", origin="item.admitted_at"),
     replace(_PARTICIPANT, meaning="In a live study: who wrote the message."),
     Column("conversation", T, "In a live study: the conversation it stands in.", origin="ballot.conversation_id"),
 )
@@ -255,6 +270,7 @@ _VOTE = (
     replace(_WIDTH, origin="vote.width_class"),
     Column("voted_at", D, "When the vote was taken, or last changed.", origin="vote.voted_at"),
     Column("changes", W, "How often the vote was changed; see vote_changes.", "0 or more", "vote.changes"),
+    replace(_TEXTS_VERSION, origin="vote.texts_version"),
 )
 _VOTABLE = (
     Column("votable", B, "Whether the answer could be chosen.", origin="slot.votable"),
@@ -353,6 +369,7 @@ def tables(*, external_ids: bool, full: bool) -> dict[str, ExportTable]:
         table.name: table
         for table in (
             ExportTable("studies", "one study", STUDIES),
+            ExportTable("study_texts", "one version of a study's texts", _with_origins(STUDY_TEXTS, "study_texts")),
             ExportTable("people", "one person in one study", people),
             ExportTable("items", "one message that was answered", ITEMS),
             ExportTable("answers", "one answer that could stand on a ballot", _with_origins(ANSWERS, "answer")),

@@ -37,6 +37,7 @@ from heard.chat_app.export.rows import (
 from heard.chat_app.export.table_files import BOM, FileRecord, HashedFile, TableFiles
 from heard.db.research_export import ALLOWED, TEXTS, Engine, ExportReader, Total, export_reader
 from heard.db.research_export_feedback import felt_heard, thumbs
+from heard.db.research_export_texts import study_texts
 from heard.db.study_records import LETTERS
 from heard.hints import nearest_name
 
@@ -94,6 +95,9 @@ class _Export:
         totals = await self.reader.totals()
         with ThreadPoolExecutor(4) as pool:
             await self._studies(pool)
+            with self._open_tables(pool, "study_texts") as (files,):
+                async for batch in study_texts(self.reader, self.options.study):
+                    files.write(plain_chunk(self.tables["study_texts"], batch))
             await self._people(pool)
             await self._items(pool)
             with self._open_tables(pool, "vote_changes") as (files,):

@@ -172,12 +172,11 @@ def trusted_hosts(settings: Settings) -> list[str]:
 
 
 def consent_check(services: Services) -> Callable[[str], Awaitable[bool]]:
-    """Whether a participant's newest answer allows the chat under the notice in force."""
+    """Whether a participant agrees to the chat's notice in force."""
     version = notice(services.settings).version
 
     async def may_chat(participant_id: str) -> bool:
-        stored = await services.store.latest_consent(participant_id)
-        return stored is not None and stored.chat and stored.version == version
+        return version in await services.store.agreed_versions(participant_id)
 
     return may_chat
 

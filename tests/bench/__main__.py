@@ -16,6 +16,7 @@ from rich.table import Table
 
 from heard.chat_app.common.settings import Settings
 from heard.chat_app.models.downloads import ensure_weights
+from tests.bench.agreement_coverage import agreement_coverage
 from tests.bench.arms import arms
 from tests.bench.card import card
 from tests.bench.compare import compare
@@ -52,6 +53,8 @@ async def measure(parts: list[str]) -> list[Row]:
         console.print(f"measuring: {part} ...")
         if part == "start":
             new = await start()
+        elif part == "coverage":
+            new = await asyncio.to_thread(agreement_coverage)
         elif part == "arms":
             new = await arms(weights)
         elif part == "card":
@@ -98,7 +101,7 @@ def main() -> int:
     if set(parts) - set(PARTS):
         console.print(f"Parts of the bench: {', '.join(PARTS)}.")
         return 2
-    rows = asyncio.run(measure([part for part in parts if part not in ("crisis", "coverage")]))
+    rows = asyncio.run(measure([part for part in parts if part != "crisis"]))
     if rows:
         table = Table(*HEADINGS, title=machine())
         for row in rows:

@@ -24,6 +24,7 @@ ROOT = Path(__file__).parents[2]
 OURS = {"participant", "consent", "conversation", "message", "reply", "draft", "score", "flag", "summary"}
 OURS |= {"study", "item", "answer", "enrolment", "ballot", "slot", "vote", "vote_change", "thumb", "felt_heard"}
 OURS |= {"flow_count"}
+OURS |= {"study_texts", "archived_answer", "held_item"}
 CHAINLITS = {"users", "threads", "steps", "elements", "feedbacks"}
 
 
