@@ -24,14 +24,23 @@ from heard.db.study_records import (
     StudyRecord,
 )
 from heard.db.study_rows import answer_values, enrolment_record, enrolment_values, item_record, study_record
-from heard.db.study_tables import AnswerRow, BallotRow, EnrolmentRow, ItemRow, StudyRow, VoteRow
+from heard.db.study_tables import (
+    AnswerRow,
+    BallotRow,
+    EnrolmentRow,
+    ItemRow,
+    QuestionAnswerRow,
+    StudyRow,
+    VoteRow,
+)
 from heard.db.tables import ConversationRow, MessageRow, ParticipantRow
 from heard.db.text import clean_text
 from heard.db.voting import check_consent
 
 Counts = Mapping[str | None, int]
 ChooseCondition = Callable[[Counts], str | None]
-"""Maps the number of people so far by condition to the next person's condition. Raises StudyRefused if it is full."""
+"""Maps the number of people so far by condition, those screened out aside, to the next person's condition. Raises
+StudyRefused if it is full."""
 DrawnCounts = Mapping[tuple[str, str | None], int]
 """Ballots drawn so far in a survey, by item and condition."""
 DrawSurvey = Callable[[EnrolmentRecord, DrawnCounts], Sequence[BallotRecord]]
@@ -61,7 +70,7 @@ async def save_study(session: AsyncSession, study: StudyRecord, items: Sequence[
     if any(len(answer.source) > LONGEST_SOURCE for item in items for answer in item.answers):
         raise StudyRefused(f"The name of a source has more than {LONGEST_SOURCE} characters. Give it a shorter one.")
     row = await session.get(StudyRow, study.id, with_for_update=_LOCKED)
-    if row is not None and await _has_ballots(session, study.id):
+    if row is not None and (await _has_ballots(session, study.id) or await _has_question_answers(session, study.id)):
         same = (row.definition_sha256, row.kind) == (study.definition_sha256, study.kind.value)
         if not same or not await _same_items(session, study.id, items):
             raise StudyRefused(BEGUN)
@@ -123,6 +132,12 @@ async def _same_items(session: AsyncSession, study_id: str, items_now: Sequence[
 
 async def _has_ballots(session: AsyncSession, study_id: str) -> bool:
     return await session.scalar(select(BallotRow.id).where(BallotRow.study_id == study_id).limit(1)) is not None
+
+
+async def _has_question_answers(session: AsyncSession, study_id: str) -> bool:
+    """Return whether anybody was asked something; whoever was screened out has answers and no ballots."""
+    answered = select(QuestionAnswerRow.item).where(QuestionAnswerRow.study_id == study_id).limit(1)
+    return await session.scalar(answered) is not None
 
 
 async def _answers_to_keep(session: AsyncSession, study_id: str) -> dict[tuple[str, str, str], dict[str, object]]:
@@ -218,7 +233,7 @@ async def enrol(
 async def _people_counts(session: AsyncSession, study_id: str) -> Counts:
     rows = await session.execute(
         select(EnrolmentRow.condition, func.count())
-        .where(EnrolmentRow.study_id == study_id)
+        .where(EnrolmentRow.study_id == study_id, EnrolmentRow.screened_out_at.is_(None))
         .group_by(EnrolmentRow.condition)
     )
     return {condition: number for condition, number in rows}

@@ -4,13 +4,13 @@ All methods are coroutines and raise StoreError. Its subclasses VoteRefused and 
 study forbids it; their text is for the person. The functions in `studies.py` and `ballots.py` have the details.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime
 
 from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession
 
-from heard.db import ballots, device_change, studies, voting
+from heard.db import ballots, device_change, question_answers, studies, voting
 from heard.db.device_change import Holder
 from heard.db.records import MessageRecord
 from heard.db.studies import ChooseCondition, DrawLive, DrawSurvey
@@ -20,6 +20,7 @@ from heard.db.study_records import (
     EnrolmentRecord,
     ItemRecord,
     Progress,
+    QuestionAnswerRecord,
     StudyRecord,
     VoteReceipt,
     VoteRecord,
@@ -109,6 +110,28 @@ class StudyStore:
     async def complete(self, study_id: str, participant_id: str, closing: str | None, at: datetime) -> None:
         """Store the end of a person's survey."""
         await self._write(lambda session: studies.complete(session, study_id, participant_id, closing, at))
+
+    # Questions round the ballots
+
+    async def save_question_answers(
+        self,
+        study_id: str,
+        participant_id: str,
+        answers: Sequence[QuestionAnswerRecord],
+        *,
+        dropped: Collection[tuple[str, int]] = (),
+        screened_out_at: datetime | None = None,
+    ) -> None:
+        """Store answers to questions, drop those that are asked no longer, and send the person away if asked to."""
+        await self._write(
+            lambda session: question_answers.save_question_answers(
+                session, study_id, participant_id, answers, dropped=dropped, screened_out_at=screened_out_at
+            )
+        )
+
+    async def question_answers(self, study_id: str, participant_id: str) -> list[QuestionAnswerRecord]:
+        """Return a person's answers to the questions of a study."""
+        return await self._read(lambda session: question_answers.question_answers(session, study_id, participant_id))
 
     # Ballots and votes
 

@@ -39,8 +39,8 @@ SCALES = ("cognitive", "emotional", "behavioral", "empathy", "perceived")
 
 T, J, W, N, B, D = Kind.TEXT, Kind.JSON, Kind.WHOLE, Kind.NUMBER, Kind.YES_NO, Kind.TIME
 
-_STUDY = Column("study", T, "The study's id.", origin="study.id")
-_PARTICIPANT = Column(
+STUDY = Column("study", T, "The study's id.", origin="study.id")
+PARTICIPANT = Column(
     "participant", T, "Pseudonym of the person in one study of this export; the key of the table people.",
     "p000001, p000002, ..", "row of people",
 )  # fmt: skip
@@ -77,7 +77,7 @@ _LETTERED = f"{LETTERS[0]} to {LETTERS[-1]}; empty unless choice is ranked"
 _LEAST = f"The letter of the answer marked as least empathetic; asked from {LEAST_FROM} answers up."
 
 STUDIES = (
-    _STUDY,
+    STUDY,
     Column("kind", T, "Where people vote.", "survey (fixed items), live (own conversations)", "study.kind"),
     Column(
         "definition", J, "The study's file. Left out are its seed and completion code, and the list of allowed ids.",
@@ -90,8 +90,8 @@ STUDIES = (
 )  # fmt: skip
 
 PEOPLE = (
-    _STUDY,
-    _PARTICIPANT,
+    STUDY,
+    PARTICIPANT,
     Column(
         "participant_id",
         T,
@@ -109,18 +109,24 @@ PEOPLE = (
     ),
     Column("completed", B, "Whether the person reached the end.", origin="enrolment.completed_at is there"),
     Column("completed_at", D, "When the person reached the end.", origin="enrolment.completed_at"),
+    Column(
+        "screened_out_at",
+        D,
+        "When an answer to a question sent the person away; empty for nearly everybody.",
+        origin="enrolment.screened_out_at",
+    ),
     Column("closing", T, "Answer to the open question at the end.", origin="enrolment.closing"),
     Column("ballots", W, "Ballots drawn for the person.", "0 or more", "counted in ballot"),
     Column("votes", W, "Ballots that have a vote, skipped ones too.", "0 to ballots", "counted in vote"),
 )
 
 ITEMS = (
-    _STUDY,
+    STUDY,
     _ITEM,
     _ITEM_NUMBER,
     _MESSAGE,
     replace(_ATTENTION, origin="item.attention"),
-    replace(_PARTICIPANT, meaning="In a live study: who wrote the message."),
+    replace(PARTICIPANT, meaning="In a live study: who wrote the message."),
     Column("conversation", T, "In a live study: the conversation it stands in.", origin="ballot.conversation_id"),
 )
 
@@ -191,7 +197,7 @@ def _of_answer(columns: Iterable[Column]) -> tuple[Column, ...]:
 
 ANSWERS = _of_answer(
     (
-        replace(_STUDY, origin="answer.study_id"),
+        replace(STUDY, origin="answer.study_id"),
         replace(_ITEM, meaning=_ITEM.meaning + " Empty in a live study: votes_wide has it.", origin="answer.item_id"),
         _ITEM_NUMBER,
         replace(_ANSWER, origin="answer.id"),
@@ -234,8 +240,8 @@ ANSWERS = _of_answer(
 )  # fmt: skip
 
 _BALLOT = (
-    _STUDY,
-    _PARTICIPANT,
+    STUDY,
+    PARTICIPANT,
     replace(_CONDITION, origin="ballot.condition"),
     Column("completed", B, "Whether the person reached the end of the study.", origin="enrolment.completed_at"),
     _BALLOT_KEY,
@@ -321,8 +327,8 @@ WIDE_FULL = (*_BALLOT, *_WIDE_VOTE, _MESSAGE, *_sides(_SIDES_FULL))
 UNVOTED = (*_BALLOT, _CLOSED, *_sides(_SIDES_UNVOTED))
 
 CHANGES = (
-    _STUDY,
-    _PARTICIPANT,
+    STUDY,
+    PARTICIPANT,
     _BALLOT_KEY,
     Column("number", W, "1 is the first vote on the ballot; the newest stands in votes_wide.", "1, 2, .."),
     _CHOICE,
