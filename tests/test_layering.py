@@ -117,7 +117,7 @@ HOMES = {
     "sqlalchemy": {"db/"},
     "starlette": {"chat_app/integrations/card_files.py", "chat_app/web/"},
     "symspellpy": {"scorer/disguises.py"},
-    "tenacity": {"chat_app/models/client.py", "db/"},
+    "tenacity": {"chat_app/comparing/item_asking.py", "chat_app/models/client.py", "db/"},
     "threadpoolctl": {"chat_app/results/strengths.py", "scorer/"},
     "tokenizers": {"scorer/encoder.py"},
     "torch": {

@@ -2,6 +2,7 @@
 
 import typer
 
+from heard.chat_app.commands.study_ask_model import ask_model
 from heard.chat_app.commands.study_generate import generate
 from heard.chat_app.commands.study_import import import_study
 from heard.chat_app.commands.study_running import end, release, status
@@ -17,5 +18,6 @@ app = typer.Typer(
     ),
 )
 app.command("import")(import_study)
+app.command("ask-model")(ask_model)
 for command in (generate, status, end, release):
     app.command()(command)
