@@ -35,11 +35,11 @@ def ask_model(
     """Put the questions of a study to a model: the same items, the same branching, the same scores.
 
     \b
-    heard study ask-model study.toml --model smollm2 --times 10
+    heard study ask-model study.toml --model qwen-7b --times 10
 
-    Each question is a prompt of its own (prompts/item_answers.yaml), without those
-    before it. What is no answer is asked for again, twice at most, and is
-    missing then. Into DIR go answers.csv and scores.csv; the means are shown.
+    Each question is a prompt of its own, without those before it. What is no
+    answer is asked for again, twice at most, and is missing then. Into DIR
+    go answers.csv and scores.csv; the means are shown.
 
     Each answer is in DIR as soon as it is there. After Ctrl-C the same command
     goes on, and with larger --times it adds runs. If calls fail, they are
@@ -124,4 +124,4 @@ def _report(asking: "Asking", report: "Asked", found: "list[Spread]", folder: Pa
         table.add_row(escape(one.name), *figures, str(one.runs))
     if found:
         Console(highlight=False).print(table)
-    typer.echo(f"Answered: {report.written}. There before: {report.already}. Everything is in {folder}.")
+    typer.echo(f"Asked: {report.written}. There before: {report.already}. Everything is in {folder}.")

@@ -8,12 +8,16 @@ from typing import Any
 
 import httpx
 
+from heard.chat_app.studies.study_file import parse_study
+from heard.db.store import Store
 from heard.db.study_records import EnrolmentRecord
 from heard.db.study_store import StudyStore
 from tests.journeys.survey_steps import agree, begin, finish, get, rows, vote, words
 from tests.journeys.survey_steps import studies as studies
 from tests.journeys.surveying import make
-from tests.journeys.web import HERE, Web
+from tests.journeys.test_live_link import STUDY as LIVE
+from tests.journeys.test_live_link import judge, save
+from tests.journeys.web import HERE, Web, built
 from tests.journeys.web import store as store
 from tests.journeys.web import web as web
 
@@ -218,3 +222,24 @@ async def test_another_browser_sees_no_earlier_words(web: Web, studies: StudySto
     assert await where(web) == "/survey/blind/1"
     await finish(web, studies)
     assert await where(web) == "/survey/blind/end"
+
+
+async def test_a_live_study_asks_before_the_chat_and_after_it(tmp_path: Path, store: Store) -> None:
+    file = parse_study(
+        LIVE.model_dump(mode="json") | {"questions": [MOOD, {**MOOD, "id": "last", "place": "after"}]}, "a live study"
+    )
+    web = built(tmp_path, store, live_study=file)
+    async with web.client:
+        studying = await save(store, file)
+        await agree(web)
+        await begin(web, "anna", "talk")
+        for number in range(file.items_per_person):
+            if not number:
+                assert (await get(web, "/survey/talk/chat")).headers["location"] == "/survey/talk/questions/mood/1/0"
+                await send(web, "/survey/talk/questions/mood/1/0", {"q-now": "3"})
+            assert (await get(web, "/survey/talk")).headers["location"] == "/survey/talk/chat"
+            await judge(web, studying)
+        assert (await get(web, "/survey/talk/end")).headers["location"] == "/survey/talk/questions/last/1/0"
+        await send(web, "/survey/talk/questions/last/1/0", {"q-now": "9"})
+        assert (await get(web, "/survey/talk")).headers["location"] == "/survey/talk/end"
+    assert rows(web, STORED) == [("last.now", 0, "9"), ("mood.now", 0, "3")]

@@ -58,7 +58,7 @@ def test_a_model_is_asked_as_people_are_and_its_answers_are_scored(folder: Path)
         done = ask(folder, server, "--persona", "listener")
         assert done.status == 0, done.stderr
         sent = [[part["content"] for part in request["messages"]] for request in server.requests]
-    assert "Answered: 4. There before: 0. Everything is in s-one-listener." in done.stdout
+    assert "Asked: 4. There before: 0. Everything is in s-one-listener." in done.stdout
     assert "mine.warmth 4.00 - 1" in " ".join(done.stdout.split())
     library = PromptLibrary.load()
     assert {system for system, _ in sent} == {
@@ -108,9 +108,9 @@ def test_a_run_that_broke_is_gone_on_with_and_more_runs_are_added(folder: Path) 
     with ScriptedServer(reply("4"), reply("2"), reply("no"), reply("2"), reply("2")) as server:
         (folder / "models.toml").unlink()
         first = ask(folder, server, "--out", "x")
-        assert "Answered: 2. There before: 1." in first.stdout
+        assert "Asked: 2. There before: 1." in first.stdout
         again = ask(folder, server, "--out", "x", "--times", "2")
-        assert "Answered: 3. There before: 3." in again.stdout
+        assert "Asked: 3. There before: 3." in again.stdout
         assert len(server.requests) == 5
     assert "mine.warmth 3.50 0.71 2" in " ".join(again.stdout.split())
     other = ask(folder, None, "--out", "x", "--persona", "listener")
