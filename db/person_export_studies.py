@@ -38,15 +38,17 @@ async def export_studies(session: AsyncSession, participant_id: str) -> tuple[li
 
     Shape of each: {"study": id, "enrolment": None or {...}, "ballots": [{..., "message": the item's or None,
     "slots": [{"position", "votable", "reason", "text", and, once known, "source", "model" ...}],
-    "vote": None or {..., "before": [{...}]}}]}.
+    "vote": None or {..., "before": [{...}]}}], "question_answers": [{...}]}.
     """
     enrolment, ballot = _OURS["enrolment"], _OURS["ballot"]
     enrolments = await export_rows(session, enrolment, enrolment.c.participant_id == participant_id)
+    asked = _OURS["question_answer"]
+    answers = await export_rows(session, asked, asked.c.participant_id == participant_id, asked.c.answered_at)
     ballots = await export_rows(session, ballot, ballot.c.participant_id == participant_id, ballot.c.number)
     votes = await _votes(session, participant_id)
     slots = await _slots(session, participant_id)
     messages = await _messages(session, participant_id)
-    names = sorted({row["study_id"] for row in (*enrolments, *ballots)})
+    names = sorted({row["study_id"] for row in (*enrolments, *ballots, *answers)})
     revealing = await _revealing(session, names, participant_id)
     hidden_messages = set()
     resumed = {row["study_id"]: row["resumed_at"] for row in enrolments}
@@ -61,6 +63,9 @@ async def export_studies(session: AsyncSession, participant_id: str) -> tuple[li
             _hide_sources(row)
             hidden_messages.add(row["message_id"])
         _hide_words_of_another_browser(row, resumed.get(row["study_id"]))
+    for row in answers:
+        if _before(row["answered_at"], resumed.get(row["study_id"])):
+            row["value"] = None
     for row in enrolments:
         del row["seed"]  # of the ballots that this person is to get
         if row["study_id"] not in revealing:
@@ -70,6 +75,7 @@ async def export_studies(session: AsyncSession, participant_id: str) -> tuple[li
             "study": name,
             "enrolment": next((row for row in enrolments if row["study_id"] == name), None),
             "ballots": [row for row in ballots if row["study_id"] == name],
+            "question_answers": [row for row in answers if row["study_id"] == name],
         }
         for name in names
     ]
@@ -89,11 +95,14 @@ def _hide_sources(ballot: dict[str, Any]) -> None:
 def _hide_words_of_another_browser(ballot: dict[str, Any], resumed_at: str | None) -> None:
     """Leave out what was written before a link went on in this browser: an id in a link proves nobody."""
     vote = ballot["vote"]
-    if not vote or resumed_at is None:
-        return
-    for cast in (vote, *vote["before"]):
-        if datetime.fromisoformat(cast["voted_at"]) <= datetime.fromisoformat(resumed_at):
+    for cast in (vote, *vote["before"]) if vote else ():
+        if _before(cast["voted_at"], resumed_at):
             cast["reason"] = None
+
+
+def _before(at: str, resumed_at: str | None) -> bool:
+    """Return whether something was written before its person's link went on in this browser."""
+    return resumed_at is not None and datetime.fromisoformat(at) <= datetime.fromisoformat(resumed_at)
 
 
 def reply_without_source(reply: dict[str, Any]) -> dict[str, Any]:

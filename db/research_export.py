@@ -149,7 +149,7 @@ class ExportReader:
         )
         query = (
             select(people.c.study_id, people.c.participant_id, *columns)
-            .add_columns(raw_time(EnrolmentRow.started_at), raw_time(EnrolmentRow.completed_at), *counts)
+            .add_columns(*map(raw_time, _TIMES), *counts)
             .select_from(people)
             .outerjoin(EnrolmentRow, enrolled)
             .where(people.c.participant_id.in_(allowed_people()))
@@ -383,6 +383,7 @@ def _raw_columns(row: Any, *but: str) -> list[Any]:
     ]
 
 
+_TIMES = (EnrolmentRow.started_at, EnrolmentRow.completed_at, EnrolmentRow.screened_out_at)
 _ANSWER_COLUMNS = _raw_columns(AnswerRow)
 _BALLOT_COLUMNS = [
     BallotRow.id.label("ballot_id"),

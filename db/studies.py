@@ -29,7 +29,15 @@ from heard.db.study_records import (
     StudyRecord,
 )
 from heard.db.study_rows import answer_values, enrolment_record, enrolment_values, item_record, study_record
-from heard.db.study_tables import AnswerRow, BallotRow, EnrolmentRow, ItemRow, StudyRow, VoteRow
+from heard.db.study_tables import (
+    AnswerRow,
+    BallotRow,
+    EnrolmentRow,
+    ItemRow,
+    QuestionAnswerRow,
+    StudyRow,
+    VoteRow,
+)
 from heard.db.study_texts import keep_texts
 from heard.db.tables import ConversationRow, MessageRow, ParticipantRow
 from heard.db.text import clean_text
@@ -38,7 +46,8 @@ from heard.sentences import sentence
 
 Counts = Mapping[str | None, int]
 ChooseCondition = Callable[[Counts], str | None]
-"""Maps the number of people so far by condition to the next person's condition. Raises StudyRefused if it is full."""
+"""Maps the number of people so far by condition, those screened out aside, to the next person's condition. Raises
+StudyRefused if it is full."""
 DrawnCounts = Mapping[tuple[str, str | None], int]
 """Ballots drawn so far in a survey, by item and condition."""
 DrawSurvey = Callable[[EnrolmentRecord, DrawnCounts], Sequence[BallotRecord]]
@@ -70,7 +79,9 @@ async def save_study(session: AsyncSession, study: StudyRecord, items: Sequence[
         raise StudyRefused(f"The name of a source has more than {LONGEST_SOURCE} characters. Give it a shorter one.")
     row = await session.get(StudyRow, study.id, with_for_update=_LOCKED)
     before: Mapping[str, Any] = row.definition if row is not None else study.definition
-    begun = row is not None and await _has_ballots(session, study.id)
+    begun = row is not None and (
+        await _has_ballots(session, study.id) or await _has_question_answers(session, study.id)
+    )
     if row is not None and begun:
         await _check_begun(session, row, study, items)
     if row is None:
@@ -158,6 +169,12 @@ async def _same_items(session: AsyncSession, study_id: str, items_now: Sequence[
 
 async def _has_ballots(session: AsyncSession, study_id: str) -> bool:
     return await session.scalar(select(BallotRow.id).where(BallotRow.study_id == study_id).limit(1)) is not None
+
+
+async def _has_question_answers(session: AsyncSession, study_id: str) -> bool:
+    """Return whether anybody was asked something; whoever was screened out has answers and no ballots."""
+    answered = select(QuestionAnswerRow.item).where(QuestionAnswerRow.study_id == study_id).limit(1)
+    return await session.scalar(answered) is not None
 
 
 async def _complete_answers(session: AsyncSession, study_id: str) -> dict[tuple[str, str, str], dict[str, object]]:
@@ -259,7 +276,7 @@ async def enrol(
 async def _people_counts(session: AsyncSession, study_id: str) -> Counts:
     rows = await session.execute(
         select(EnrolmentRow.condition, func.count())
-        .where(EnrolmentRow.study_id == study_id)
+        .where(EnrolmentRow.study_id == study_id, EnrolmentRow.screened_out_at.is_(None))
         .group_by(EnrolmentRow.condition)
     )
     return {condition: number for condition, number in rows}

@@ -249,6 +249,21 @@ class EnrolmentRecord:
     """When the link was last taken up in another browser; None for never."""
     texts_version: str | None = None
     """Version of the study's texts that the person agreed to; None for people of before there were texts."""
+    screened_out_at: datetime | None = None
+    """When an answer to a question sent the person away; None if none has. Quotas do not count them."""
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionAnswerRecord:
+    """One person's answer to one item of a question page."""
+
+    item: str
+    """File and item, such as "demographics.age"."""
+    after_ballots: int
+    """Ballots that were done when it was asked between ballots, 1 or more; 0 before the first and after the last."""
+    value: str | None
+    """As `chat_app/questions/answering.py` says; None if the item was shown and left empty."""
+    answered_at: datetime
 
 
 @dataclass(frozen=True, slots=True)

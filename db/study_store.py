@@ -4,13 +4,23 @@ All methods are coroutines and raise StoreError. Its subclasses VoteRefused and 
 study forbids it; their text is for the person. The functions in `studies.py` and `ballots.py` have the details.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 
 from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession
 
-from heard.db import ballots, device_change, flow_counts, held_items, studies, study_phases, study_texts, voting
+from heard.db import (
+    ballots,
+    device_change,
+    flow_counts,
+    held_items,
+    question_answers,
+    studies,
+    study_phases,
+    study_texts,
+    voting,
+)
 from heard.db.device_change import Holder
 from heard.db.records import MessageRecord
 from heard.db.studies import ChooseCondition, DrawLive, DrawSurvey
@@ -23,6 +33,7 @@ from heard.db.study_records import (
     ItemRecord,
     Phase,
     Progress,
+    QuestionAnswerRecord,
     SavedStudy,
     StudyRecord,
     VoteReceipt,
@@ -158,6 +169,28 @@ class StudyStore:
     async def count_turned_away(self, study_id: str, reason: FlowReason) -> None:
         """Count a visit of a study that was not let in; nothing about the visitor is stored."""
         await self._write(lambda session: flow_counts.count(session, study_id, reason), attempts=3)
+
+    # Questions round the ballots
+
+    async def save_question_answers(
+        self,
+        study_id: str,
+        participant_id: str,
+        answers: Sequence[QuestionAnswerRecord],
+        *,
+        dropped: Collection[tuple[str, int]] = (),
+        screened_out_at: datetime | None = None,
+    ) -> None:
+        """Store answers to questions, drop those that are asked no longer, and send the person away if asked to."""
+        await self._write(
+            lambda session: question_answers.save_question_answers(
+                session, study_id, participant_id, answers, dropped=dropped, screened_out_at=screened_out_at
+            )
+        )
+
+    async def question_answers(self, study_id: str, participant_id: str) -> list[QuestionAnswerRecord]:
+        """Return a person's answers to the questions of a study."""
+        return await self._read(lambda session: question_answers.question_answers(session, study_id, participant_id))
 
     # Ballots and votes
 

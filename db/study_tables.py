@@ -1,7 +1,7 @@
 """Tables of blind votes. The secret, which answer stands where, is in `slot` and nowhere else.
 
-A person's rows (enrolment, ballot, slot, vote, vote_change, and the answers of their live ballots) go when they are
-erased; a study, its items and the items' answers belong to nobody and stay.
+A person's rows (enrolment, question_answer, ballot, slot, vote, vote_change, and the answers of their live ballots) go
+when they are erased; a study, its items and the items' answers belong to nobody and stay.
 """
 
 from datetime import datetime
@@ -169,6 +169,22 @@ class EnrolmentRow(Base):
     resumed_at: Mapped[datetime | None]
     texts_version: Mapped[str | None]
     """Of the study's texts that the person agreed to."""
+    screened_out_at: Mapped[datetime | None]
+
+
+class QuestionAnswerRow(Base):
+    """One person's answer to one item of a study's question pages, as in `QuestionAnswerRecord`."""
+
+    __tablename__ = "question_answer"
+    __table_args__ = (CheckConstraint("after_ballots >= 0", name="after_ballots"),)
+    study_id: Mapped[str] = mapped_column(ForeignKey("study.id", ondelete=_CASCADE), primary_key=True)
+    participant_id: Mapped[str] = mapped_column(
+        ForeignKey("participant.id", ondelete=_CASCADE), primary_key=True, index=True
+    )
+    item: Mapped[str] = mapped_column(primary_key=True)
+    after_ballots: Mapped[int] = mapped_column(primary_key=True)
+    value: Mapped[str | None]
+    answered_at: Mapped[datetime]
 
 
 class BallotRow(Base):

@@ -26,7 +26,7 @@ KEYWORDS = {"_": None, "gettext": None, "ngettext": (1, 2), "sentence": None}
 def said() -> list[str | tuple[str, ...]]:
     """The English of every sentence, in the order of the files; a pair for one and for many."""
     found: dict[str | tuple[str, ...], None] = {}
-    for room in ("chat_app/web", "chat_app/studies", "db"):
+    for room in ("chat_app/web", "chat_app/studies", "chat_app/questions", "db"):
         rows = extract_from_dir(ROOT / room, METHODS, OPTIONS, KEYWORDS)
         for _, _, message, *_ in sorted(rows, key=lambda row: (not row[0].endswith(".html"), row[0], row[1])):
             found.setdefault(message if isinstance(message, str) else tuple(message))

@@ -2,6 +2,7 @@
 
 import typer
 
+from heard.chat_app.commands.study_ask_model import ask_model
 from heard.chat_app.commands.study_generate import generate
 from heard.chat_app.commands.study_held import admit, held_back
 from heard.chat_app.commands.study_import import import_study
@@ -19,6 +20,7 @@ app = typer.Typer(
     ),
 )
 app.command("import")(import_study)
+app.command("ask-model")(ask_model)
 app.command("held-back")(held_back)
 for command in (admit, generate, preview, pilot, reset, status, end, release):
     app.command()(command)

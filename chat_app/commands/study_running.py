@@ -100,7 +100,8 @@ def _status(record: "StudyRecord", counts: "StudyCounts") -> str:
         lines.append(f"answers      {source}: {', '.join(parts)}")
     for condition, number in counts.people.items():
         group = f"{condition}: " if condition is not None else ""
-        lines.append(f"people       {group}{number}, completed {counts.completed[condition]}")
+        out = f", screened out {counts.screened_out[condition]}" if condition in counts.screened_out else ""
+        lines.append(f"people       {group}{number}, completed {counts.completed[condition]}{out}")
     if not counts.people:
         lines.append("people       0")
     if counts.archived:

@@ -14,6 +14,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
+from heard.chat_app.questions.question_file import QuestionFile, question_values, read_question_file
+from heard.chat_app.questions.question_set import check_questions
 from heard.db.study_records import LETTERS, StudyKind, StudyRecord
 from heard.errors import UserError
 from heard.hints import nearest_name
@@ -119,6 +121,9 @@ class StudyFile(_Section):
     """Whether people see who wrote what, after their last ballot; in a live study after `items_per_person` messages."""
     ask_reason: bool = True
     """Whether each ballot asks why."""
+    questions: tuple[QuestionFile, ...] = ()
+    """Files of questions in their order, asked before, between and after the ballots: those beside this file, or those
+    that come with heard."""
     open_question: str = Field(default=str(OPEN_QUESTION), max_length=2000)
     """At the end of a survey; empty asks none."""
     completion_code: str = Field(default="", max_length=200)
@@ -153,6 +158,7 @@ class StudyFile(_Section):
                     raise ValueError(f'condition {condition.name}: no source "{source}". {nearest_name(source, names)}')
             if len(condition.sources) == 1:
                 raise ValueError(f"condition {condition.name} has one source, and a ballot needs two")
+        check_questions(self.questions, live=self.kind is StudyKind.LIVE, ballots=self.items_per_person)
         return self
 
     def admits(self, external_id: str) -> bool:
@@ -173,7 +179,7 @@ class StudyFile(_Section):
 _LATER_KEYS: dict[str, Any] = {
     "require_id": False, "id_parameters": [], "ids_ignore_case": False, "language": "en", "texts": "texts",
     "purpose": "", "contact": "", "ethics_approval": "",
-    "trained_raters": False,
+    "trained_raters": False, "questions": [],
 }  # fmt: skip
 """Keys that studies of before do not have, with what a study without them says."""
 
@@ -186,10 +192,24 @@ def read_study_file(path: Path) -> StudyFile:
         raise StudyFileError(str(error)) from None
     except (ValueError, RecursionError) as error:  # a TOMLDecodeError, a number of thousands of digits, lists too deep
         raise StudyFileError(f"{path} is not valid TOML: {error}. Mend that line.") from None
-    study = parse_study(values, str(path))
+    study = parse_study(values | _question_files(values, path), str(path))
     if study.id.endswith(COPIES):
         raise StudyFileError(f"{path}, id: {study.id} is the name of a copy for a preview or a pilot. Choose another.")
     return study
+
+
+def _question_files(values: Mapping[str, Any], path: Path) -> dict[str, Any]:
+    """Return the files that `questions` names, as values; nothing where it names none."""
+    names = values.get("questions")
+    if names is None:
+        return {}
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise StudyFileError(f'{path}: questions must be a list of files, such as ["demographics.toml"].')
+    try:
+        files = [read_question_file(name, path.parent) for name in names]
+    except UserError as error:
+        raise StudyFileError(str(error)) from None
+    return {"questions": [question_values(file) for file in files]}
 
 
 def parse_study(values: Mapping[str, Any], where: str) -> StudyFile:
@@ -211,6 +231,7 @@ def definition_of(study: StudyFile) -> tuple[dict[str, Any], str]:
     # Left out where they say nothing, so that studies from before them stay what they were.
     if values["guard"]:
         del values["guard"]
+    values["questions"] = [question_values(file) for file in study.questions]
     for name, default in _LATER_KEYS.items():
         if values[name] == default:
             del values[name]

@@ -32,6 +32,7 @@ from heard.db.study_records import (
     Choice,
     EnrolmentRecord,
     FlowReason,
+    QuestionAnswerRecord,
     StudyKind,
     VoteRecord,
 )
@@ -117,6 +118,8 @@ class Participation:
     ballots: Sequence[tuple[BallotRecord, VoteRecord | None]]
     required_votes: int | None = None
     """In a live study, the number of messages to judge; None in a survey, whose ballots are all drawn."""
+    answers: Sequence[QuestionAnswerRecord] = ()
+    """What they have answered on question pages."""
 
     @property
     def total(self) -> int:
@@ -233,7 +236,9 @@ class Surveys:
         if enrolment is None:
             return None
         required_votes = study.items_per_person if study.kind is StudyKind.LIVE else None
-        return Participation(enrolment, await self._studies.ballots_of_person(study.id, participant_id), required_votes)
+        ballots = await self._studies.ballots_of_person(study.id, participant_id)
+        answers = await self._studies.question_answers(study.id, participant_id) if study.questions else ()
+        return Participation(enrolment, ballots, required_votes, answers)
 
     async def check_link(self, study: StudyFile, external: str | None, participant_id: str | None) -> None:
         """Raise PageRefused (403) if the id of a link has been used in another browser and cannot go on in this one."""

@@ -34,6 +34,7 @@ from heard.chat_app.web.pages import (
     consent_routes,
     crisis_help,
     own_data_routes,
+    question_routes,
     results_more_routes,
     results_routes,
     safety_routes,
@@ -57,6 +58,7 @@ ROUTERS = (
     safety_routes.router,
     scorer_routes.router,
     survey_routes.router,
+    question_routes.router,
     results_more_routes.router,  # before the next, which has charts of any name
     results_routes.router,
     vote_routes.router,

@@ -25,6 +25,7 @@ OURS = {"participant", "consent", "conversation", "message", "reply", "draft", "
 OURS |= {"study", "item", "answer", "enrolment", "ballot", "slot", "vote", "vote_change", "thumb", "felt_heard"}
 OURS |= {"flow_count"}
 OURS |= {"study_texts", "archived_answer", "held_item"}
+OURS |= {"question_answer"}
 CHAINLITS = {"users", "threads", "steps", "elements", "feedbacks"}
 
 

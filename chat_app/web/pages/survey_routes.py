@@ -13,6 +13,7 @@ from fastapi import APIRouter, Depends, Form, Request
 from fastapi.responses import RedirectResponse, Response
 
 from heard.chat_app.common.fair_queue import QueueFull
+from heard.chat_app.studies.question_flow import question_stop
 from heard.chat_app.studies.study_file import StudyFile
 from heard.chat_app.studies.study_texts import StudyTexts
 from heard.chat_app.studies.survey import (
@@ -62,6 +63,8 @@ class Visit:
     @property
     def onward(self) -> str:
         """Where the survey goes on."""
+        if stop := question_stop(self.study, self.participation):
+            return self.path(*stop)
         return self.path("end" if self.participation.next is None else self.participation.next)
 
 
@@ -120,7 +123,7 @@ VisitDep = Annotated[Visit, Depends(visit_of)]
 async def ballot_of(visit: VisitDep, number: int) -> OwnBallot:
     """The ballot of the address. Raises EarlyResponse to where the survey goes on, if the person has not reached it."""
     found = visit.participation.ballot(number)
-    if found is None:
+    if found is None or (found[1] is None and question_stop(visit.study, visit.participation)):
         raise _redirect(visit.onward)
     return OwnBallot(visit, *found)
 
@@ -199,7 +202,7 @@ async def information(site: SiteDep, name: str, participant: ParticipantDep) -> 
 @router.get("/survey/{name}/chat")
 async def in_the_chat(visit: VisitDep) -> Response:
     """The way into the chat, whose messages a live study judges."""
-    if visit.participation.next != "chat":
+    if visit.onward != visit.path("chat"):
         return RedirectResponse(visit.onward, 303)
     return survey_page(
         "survey_chat.html",
@@ -213,7 +216,7 @@ async def in_the_chat(visit: VisitDep) -> Response:
 @router.get("/survey/{name}/end")
 async def end(site: SiteDep, visit: VisitDep) -> Response:
     """The open question, then the thanks with the completion code, the debrief and, if the study tells, the sources."""
-    if visit.participation.next is not None:
+    if visit.onward != visit.path("end"):
         return RedirectResponse(visit.onward, 303)
     if visit.participation.enrolment.completed_at is None:
         if visit.study.open_question:
@@ -241,7 +244,7 @@ async def close(
     request: Request, site: SiteDep, visit: VisitDep, country: CountryDep, closing: Annotated[str, Form()] = ""
 ) -> Response:
     """Take the answer to the open question."""
-    if visit.participation.next is not None or visit.participation.enrolment.completed_at is not None:
+    if visit.onward != visit.path("end") or visit.participation.enrolment.completed_at is not None:
         return RedirectResponse(visit.onward, 303)
     try:
         read = await site.services.reading.run(visit.participant, partial(check_closing_answer, closing))
@@ -254,7 +257,7 @@ async def close(
         except StoreError as error:
             problem = said(error)
     if read.crisis:  # people first, whatever became of the write: going on leads back to the question then
-        return _handoff_page(request, visit, read.crisis, country, visit.path("end"), vote=False)
+        return handoff_page(request, visit, read.crisis, country, visit.path("end"), vote=False)
     if problem is None:
         return RedirectResponse(visit.path("end"), 303)
     kept = closing[: 2 * CLOSING_LIMIT]
@@ -314,12 +317,13 @@ async def help_after_vote(
 ) -> Response:
     """The hand-off after a vote whose reason reads like a crisis."""
     _, vote = visit.participation.ballot(number) or (None, None)
-    return _handoff_page(request, visit, language, country, visit.path(), vote=vote is not None)
+    return handoff_page(request, visit, language, country, visit.path(), vote=vote is not None)
 
 
-def _handoff_page(
+def handoff_page(
     request: Request, visit: Visit, language: str, country: str | None, onward: str, *, vote: bool
 ) -> Response:
+    """The hand-off in place of a page that was sent with words of a crisis."""
     shown = handoff_card(request, language, country)
     return survey_page(
         "survey_handoff.html", study=visit.study, texts=visit.texts, onward=onward, vote=vote, **shown
