@@ -14,6 +14,7 @@ A room imports only from rooms below it (tests/test_layering.py has the table). 
 - `conversation/`: one turn from the message to the stored reply: drafts, scores, rewriting, summaries
 - `rating/`: other raters in the scorer's place: a language model as judge
 - `results/`: a study's statistics
+- `questions/`: questions round the ballots: their files, answers, branching and scores
 - `export/`: a study's data as CSV and Parquet with codebook and manifest
 - `models/`: language models: catalogue, client, providers, engines, downloads
 - `safety/`: the crisis check and the hand-off; the words it looks for are in `prompts/safety/`

@@ -16,13 +16,14 @@ from heard.db.study_records import (
 from heard.db.study_rows import answer_values, ballot_record, ballot_row, vote_record
 from heard.db.study_tables import AnswerRow, BallotRow, SlotRow
 from heard.db.tables import ParticipantRow
+from heard.sentences import sentence
 
-ERASED = "Your data here has been erased, so nothing was taken. Open the first page to start anew."
+ERASED = sentence("Your data here has been erased, so nothing was taken. Open the first page to start anew.")
 
-WAITING = "It has not arrived yet."
-FAILED = "This answer did not arrive."
-STOPPED = "This answer was stopped."
-CLOSED = "Fewer than two answers arrived, so there is nothing to compare. This ballot is not counted."
+WAITING = sentence("It has not arrived yet.")
+FAILED = sentence("This answer did not arrive.")
+STOPPED = sentence("This answer was stopped.")
+CLOSED = sentence("Fewer than two answers arrived, so there is nothing to compare. This ballot is not counted.")
 
 
 async def draw(session: AsyncSession, ballots: Sequence[BallotRecord], answers: Sequence[AnswerRecord]) -> None:

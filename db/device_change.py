@@ -14,13 +14,16 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from heard.db.errors import StoreGone, StudyRefused
 from heard.db.study_records import EnrolmentRecord
 from heard.db.study_rows import enrolment_record, enrolment_values
-from heard.db.study_tables import BallotRow, EnrolmentRow, VoteRow
+from heard.db.study_tables import BallotRow, EnrolmentRow, QuestionAnswerRow, VoteRow
+from heard.sentences import sentence
 
-USED = (
+USED = sentence(
     "This link has been used in another browser already, and something was judged there. Go on there. If you cannot, "
     "ask whoever sent the link to release it for you."
 )
-FINISHED = "The study behind this link has been finished already, in another browser. Thank you for taking part."
+FINISHED = sentence(
+    "The study behind this link has been finished already, in another browser. Thank you for taking part."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +101,7 @@ async def take_up(session: AsyncSession, new: EnrolmentRecord) -> EnrolmentRecor
         session.add(EnrolmentRow(**enrolment_values(resumed)))
         return resumed
     session.expunge(row)
-    for table in (BallotRow, VoteRow, EnrolmentRow):
+    for table in (BallotRow, VoteRow, QuestionAnswerRow, EnrolmentRow):
         own = (table.study_id == new.study_id) & (table.participant_id == before)
         await session.execute(update(table).where(own).values(participant_id=new.participant_id))
     taken = (EnrolmentRow.study_id == new.study_id) & (EnrolmentRow.participant_id == new.participant_id)

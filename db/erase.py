@@ -34,6 +34,8 @@ async def delete_participant_rows(session: AsyncSession, participant_id: str) ->
     removed = await delete_ballot_rows(session, BallotRow.participant_id == participant_id)
     removed |= await _delete_conversations(session, owned, thread)
     flag, enrolment, consent, participant = (_OURS[name] for name in ("flag", "enrolment", "consent", "participant"))
+    asked = _OURS["question_answer"]
+    removed["question_answer"] = await delete_rows(session, asked, asked.c.participant_id == participant_id)
     removed["flag"] = await delete_rows(session, flag, flag.c.participant_id == participant_id)
     removed["enrolment"] = await delete_rows(session, enrolment, enrolment.c.participant_id == participant_id)
     removed["consent"] = await delete_rows(session, consent, consent.c.participant_id == participant_id)

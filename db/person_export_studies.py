@@ -1,7 +1,8 @@
 """A person's part in studies, for their own export: only what they may know, so that an export cannot unblind them.
 
-The sources are left out of a ballot that they have not voted on, and of every ballot whose study reveals nothing; so is
-everything from which they could be inferred. What tells the order of ballots to come is never given out.
+The sources are left out of a ballot that they have not voted on, of every ballot until the person's last vote in that
+study, and of every ballot whose study reveals nothing; so is everything from which they could be inferred. What tells
+the order of ballots to come is never given out.
 """
 
 from dataclasses import fields
@@ -17,6 +18,7 @@ from heard.db.study_records import Choice
 from heard.db.study_rows import study_record
 from heard.db.study_tables import AnswerRow, BallotRow, ItemRow, SlotRow, StudyRow
 from heard.db.tables import Base
+from heard.db.voting import has_finished
 
 _OURS = Base.metadata.tables
 _NEVER_GIVEN = ("order_seed", "order_row")
@@ -36,16 +38,18 @@ async def export_studies(session: AsyncSession, participant_id: str) -> tuple[li
 
     Shape of each: {"study": id, "enrolment": None or {...}, "ballots": [{..., "message": the item's or None,
     "slots": [{"position", "votable", "reason", "text", and, once known, "source", "model" ...}],
-    "vote": None or {..., "before": [{...}]}}]}.
+    "vote": None or {..., "before": [{...}]}}], "question_answers": [{...}]}.
     """
     enrolment, ballot = _OURS["enrolment"], _OURS["ballot"]
     enrolments = await export_rows(session, enrolment, enrolment.c.participant_id == participant_id)
+    asked = _OURS["question_answer"]
+    answers = await export_rows(session, asked, asked.c.participant_id == participant_id, asked.c.answered_at)
     ballots = await export_rows(session, ballot, ballot.c.participant_id == participant_id, ballot.c.number)
     votes = await _votes(session, participant_id)
     slots = await _slots(session, participant_id)
     messages = await _messages(session, participant_id)
-    names = sorted({row["study_id"] for row in (*enrolments, *ballots)})
-    revealing = await _revealing(session, names)
+    names = sorted({row["study_id"] for row in (*enrolments, *ballots, *answers)})
+    revealing = await _revealing(session, names, participant_id)
     hidden_messages = set()
     resumed = {row["study_id"]: row["resumed_at"] for row in enrolments}
     for row in ballots:
@@ -53,12 +57,15 @@ async def export_studies(session: AsyncSession, participant_id: str) -> tuple[li
             del row[name]
         row["vote"], row["slots"] = votes.get(row["id"]), slots.get(row["id"], [])
         row["message"] = messages.get(row["item_id"])
-        # A skip does not count: whoever skipped may still vote, and must not be informed.
+        # A skip does not count: whoever skipped has not judged it, and is told nothing of it.
         judged = row["vote"] is not None and row["vote"]["choice"] != Choice.SKIPPED
         if not judged or row["study_id"] not in revealing:
             _hide_sources(row)
             hidden_messages.add(row["message_id"])
         _hide_words_of_another_browser(row, resumed.get(row["study_id"]))
+    for row in answers:
+        if _before(row["answered_at"], resumed.get(row["study_id"])):
+            row["value"] = None
     for row in enrolments:
         del row["seed"]  # of the ballots that this person is to get
         if row["study_id"] not in revealing:
@@ -68,6 +75,7 @@ async def export_studies(session: AsyncSession, participant_id: str) -> tuple[li
             "study": name,
             "enrolment": next((row for row in enrolments if row["study_id"] == name), None),
             "ballots": [row for row in ballots if row["study_id"] == name],
+            "question_answers": [row for row in answers if row["study_id"] == name],
         }
         for name in names
     ]
@@ -87,11 +95,14 @@ def _hide_sources(ballot: dict[str, Any]) -> None:
 def _hide_words_of_another_browser(ballot: dict[str, Any], resumed_at: str | None) -> None:
     """Leave out what was written before a link went on in this browser: an id in a link proves nobody."""
     vote = ballot["vote"]
-    if not vote or resumed_at is None:
-        return
-    for cast in (vote, *vote["before"]):
-        if datetime.fromisoformat(cast["voted_at"]) <= datetime.fromisoformat(resumed_at):
+    for cast in (vote, *vote["before"]) if vote else ():
+        if _before(cast["voted_at"], resumed_at):
             cast["reason"] = None
+
+
+def _before(at: str, resumed_at: str | None) -> bool:
+    """Return whether something was written before its person's link went on in this browser."""
+    return resumed_at is not None and datetime.fromisoformat(at) <= datetime.fromisoformat(resumed_at)
 
 
 def reply_without_source(reply: dict[str, Any]) -> dict[str, Any]:
@@ -135,7 +146,8 @@ async def _messages(session: AsyncSession, participant_id: str) -> dict[str | No
     return {item_id: message for item_id, message in rows}
 
 
-async def _revealing(session: AsyncSession, studies: list[str]) -> set[str]:
-    """Return those of the studies that reveal the sources after the vote."""
+async def _revealing(session: AsyncSession, studies: list[str], participant_id: str) -> set[str]:
+    """Return those of the studies that reveal the sources to this person by now."""
     rows = await session.scalars(select(StudyRow).where(StudyRow.id.in_(studies)))
-    return {row.id for row in rows if study_record(row).reveals}
+    records = [record for row in rows if (record := study_record(row)).reveals]
+    return {record.id for record in records if await has_finished(session, record, participant_id)}

@@ -19,7 +19,7 @@ from sqlalchemy.orm import aliased
 from heard.db.column_types import JsonList, JsonText
 from heard.db.errors import StoreError
 from heard.db.research_export_slots import Arrangements, ExportSlots
-from heard.db.study_records import StudyKind
+from heard.db.study_records import Phase, StudyKind
 from heard.db.study_tables import AnswerRow, BallotRow, EnrolmentRow, ItemRow, SlotRow, StudyRow, VoteChangeRow, VoteRow
 from heard.db.tables import ConsentRow, ConversationRow, MessageRow
 from heard.db.translate import translate
@@ -65,8 +65,9 @@ class ExportReader:
         return str(await self._connection.scalar(text("SELECT version_num FROM alembic_version")))
 
     async def study_ids(self) -> list[str]:
-        """Return the ids of all studies, whichever is exported."""
-        return list(await self._connection.scalars(select(StudyRow.id).order_by(*self.bytewise(StudyRow.id))))
+        """Return the ids of all studies that can be exported, pilots too, previews never."""
+        query = select(StudyRow.id).where(StudyRow.phase != Phase.PREVIEW.value)
+        return list(await self._connection.scalars(query.order_by(*self.bytewise(StudyRow.id))))
 
     async def totals(self) -> list[Total]:
         """Return the numbers of people, ballots, votes and changes by study and consent, exported and left out.
@@ -140,13 +141,15 @@ class ExportReader:
             _count_per_person(BallotRow, people).label("ballots"),
             _count_per_person(VoteRow, people).label("votes"),
         ]
-        columns = (EnrolmentRow.external_id, EnrolmentRow.condition, EnrolmentRow.seed, EnrolmentRow.closing)
+        columns = [
+            getattr(EnrolmentRow, name) for name in ("external_id", "condition", "seed", "closing", "texts_version")
+        ]
         enrolled = (EnrolmentRow.study_id == people.c.study_id) & (
             EnrolmentRow.participant_id == people.c.participant_id
         )
         query = (
             select(people.c.study_id, people.c.participant_id, *columns)
-            .add_columns(raw_time(EnrolmentRow.started_at), raw_time(EnrolmentRow.completed_at), *counts)
+            .add_columns(*map(raw_time, _TIMES), *counts)
             .select_from(people)
             .outerjoin(EnrolmentRow, enrolled)
             .where(people.c.participant_id.in_(allowed_people()))
@@ -160,7 +163,8 @@ class ExportReader:
         nothing = literal(None, String)
         of_surveys: Any = select(
             ItemRow.study_id, ItemRow.id, ItemRow.number.label("item_number"), nothing.label("participant_id"),
-            nothing.label("conversation_id"), ItemRow.message, ItemRow.attention,
+            nothing.label("conversation_id"), ItemRow.message, ItemRow.attention, ItemRow.admitted_by,
+            raw_time(ItemRow.admitted_at),
         ).where(self._of_study(ItemRow.study_id))  # fmt: skip
         async for batch in self._stream(of_surveys.order_by(*self.bytewise(ItemRow.study_id), ItemRow.number), TEXTS):
             yield batch
@@ -170,7 +174,7 @@ class ExportReader:
             select(
                 BallotRow.study_id, MessageRow.id, type_coerce(None, ItemRow.number.type).label("item_number"),
                 BallotRow.participant_id, BallotRow.conversation_id, MessageRow.text.label("message"),
-                nothing.label("attention"),
+                nothing.label("attention"), nothing.label("admitted_by"), nothing.label("admitted_at"),
             )
             .join(MessageRow, MessageRow.id == BallotRow.message_id)
             .join(ConversationRow, ConversationRow.id == MessageRow.conversation_id)
@@ -276,9 +280,10 @@ class ExportReader:
         return everybody
 
     def _of_study(self, column: Any) -> Any:
-        if self._study is None:  # no NOT IN: `_stream_raw` binds one value to each parameter
-            return and_(literal(True), *(column != name for name in self._but))
-        return column == self._study
+        if self._study is not None:
+            return column == self._study
+        of_copies = select(StudyRow.id).where(StudyRow.phase != Phase.STUDY.value)
+        return and_(column.not_in(of_copies), *(column != one for one in self._but))  # `_stream_raw` knows no list
 
     def bytewise(self, *columns: Any) -> list[Any]:
         """Return sort columns that give the same order on every database: by bytes, whatever its collation."""
@@ -329,9 +334,7 @@ class ExportReader:
 async def export_reader(
     engine: AsyncEngine, study: str | None, but: Collection[str] = ()
 ) -> AsyncIterator[ExportReader]:
-    """Open a reader of one study, or of all but `but`, in one read transaction, which does not see later writes.
-
-    Raises StoreError."""
+    """Open a reader as above in one read transaction, which does not see later writes. Raises StoreError."""
     failure: StoreError
     options = {"isolation_level": "REPEATABLE READ"} if engine.dialect.name == "postgresql" else {}
     try:
@@ -383,6 +386,7 @@ def _raw_columns(row: Any, *but: str) -> list[Any]:
     ]
 
 
+_TIMES = (EnrolmentRow.started_at, EnrolmentRow.completed_at, EnrolmentRow.screened_out_at)
 _ANSWER_COLUMNS = _raw_columns(AnswerRow)
 _BALLOT_COLUMNS = [
     BallotRow.id.label("ballot_id"),
@@ -391,5 +395,5 @@ _BALLOT_COLUMNS = [
     *_raw_columns(BallotRow, "id", "number", "item_id", "conversation_id"),
 ]
 _VOTE_COLUMNS = _raw_columns(VoteRow, "ballot_id", "study_id", "participant_id", "request_id", "leaks",
-             "attention", "condition")  # fmt: skip
+             "attention", "condition", "item_id")  # fmt: skip
 _CHANGE_COLUMNS = _raw_columns(VoteChangeRow, "request_id")

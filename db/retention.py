@@ -19,6 +19,7 @@ from heard.db.ballot_erase import delete_ballot_rows
 from heard.db.chainlit_tables import ELEMENTS, FEEDBACKS, STEPS, THREADS
 from heard.db.erase import delete_rows, mark_unscrubbed
 from heard.db.records import Outcome
+from heard.db.study_records import Phase
 from heard.db.study_tables import BallotRow, StudyRow
 from heard.db.tables import Base, ConversationRow, FlagRow, MessageRow, ParticipantRow, ReplyRow
 
@@ -57,8 +58,9 @@ class KeptConversation:
 def _held() -> ColumnElement[bool]:
     """Of a conversation: whether a running study has a ballot in it."""
     return exists().where(
-        BallotRow.conversation_id == ConversationRow.id, StudyRow.id == BallotRow.study_id, StudyRow.ended_at.is_(None)
-    )
+        BallotRow.conversation_id == ConversationRow.id, StudyRow.id == BallotRow.study_id, StudyRow.ended_at.is_(None),
+        StudyRow.phase != Phase.PREVIEW.value,
+    )  # fmt: skip
 
 
 def _old_messages(before: datetime, *columns: Any) -> Select[Any]:

@@ -16,6 +16,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession
 
 from heard.db import nudge_days, retention
+from heard.db.consents import agreed_versions, latest_consent
 from heard.db.conversation_reads import read_message_context, read_messages, read_outcome, read_owner, read_replies
 from heard.db.edited_messages import replace_message
 from heard.db.erase import delete_conversation_rows, delete_participant_rows, scrub
@@ -54,7 +55,7 @@ from heard.db.records import (
     SummaryRecord,
     UnsummarisedHistory,
 )
-from heard.db.rows import consent_record, reply_row
+from heard.db.rows import reply_row
 from heard.db.safety_history import SafetyHistory, read_first_handoff, read_safety_history
 from heard.db.tables import ConsentRow, ConversationRow, MessageRow, ParticipantRow, ReplyRow
 from heard.db.transaction import Result, Work, transact
@@ -125,14 +126,18 @@ class Store:
     async def latest_consent(self, participant_id: str) -> ConsentRecord | None:
         """Return the person's newest answer to the notice, or None."""
 
-        return await self._read(lambda session: _latest_consent(session, participant_id))
+        return await self._read(lambda session: latest_consent(session, participant_id))
+
+    async def agreed_versions(self, participant_id: str) -> frozenset[str]:
+        """Return the versions of all notices and texts that the person agrees to now."""
+        return await self._read(lambda session: agreed_versions(session, participant_id))
 
     async def participant(self, participant_id: str) -> Participant | None:
         """Return the person and their newest consent, or None for an unknown person."""
 
         async def work(session: AsyncSession) -> Participant | None:
             row = await session.get(ParticipantRow, participant_id)
-            return Participant(row.id, row.created_at, await _latest_consent(session, row.id)) if row else None
+            return Participant(row.id, row.created_at, await latest_consent(session, row.id)) if row else None
 
         return await self._read(work)
 
@@ -384,12 +389,6 @@ class Store:
             raise
         await self._after_erasing({conversation_id})
         return removed
-
-
-async def _latest_consent(session: AsyncSession, participant_id: str) -> ConsentRecord | None:
-    newest = select(ConsentRow).where(ConsentRow.participant_id == participant_id).order_by(ConsentRow.id.desc())
-    row = await session.scalar(newest.limit(1))
-    return consent_record(row) if row else None
 
 
 async def _ensure_participant(session: AsyncSession, participant_id: str) -> None:

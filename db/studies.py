@@ -2,7 +2,8 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime
+from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 
 from sqlalchemy import delete, func, select, update
@@ -13,25 +14,40 @@ from heard.db.ballots import ERASED, draw
 from heard.db.device_change import take_up
 from heard.db.errors import StoreDenied, StoreDuplicate, StoreGone, StudyRefused, VoteRefused
 from heard.db.records import MessageRecord
+from heard.db.study_archive import Archive, recipe
+from heard.db.study_changes import MAY_CHANGE, differing
 from heard.db.study_records import (
     AnswerRecord,
     AnswerStatus,
     BallotRecord,
     EnrolmentRecord,
     ItemRecord,
+    Phase,
     Progress,
+    SavedStudy,
     StudyKind,
     StudyRecord,
 )
 from heard.db.study_rows import answer_values, enrolment_record, enrolment_values, item_record, study_record
-from heard.db.study_tables import AnswerRow, BallotRow, EnrolmentRow, ItemRow, StudyRow, VoteRow
+from heard.db.study_tables import (
+    AnswerRow,
+    BallotRow,
+    EnrolmentRow,
+    ItemRow,
+    QuestionAnswerRow,
+    StudyRow,
+    VoteRow,
+)
+from heard.db.study_texts import keep_texts
 from heard.db.tables import ConversationRow, MessageRow, ParticipantRow
 from heard.db.text import clean_text
 from heard.db.voting import check_consent
+from heard.sentences import sentence
 
 Counts = Mapping[str | None, int]
 ChooseCondition = Callable[[Counts], str | None]
-"""Maps the number of people so far by condition to the next person's condition. Raises StudyRefused if it is full."""
+"""Maps the number of people so far by condition, those screened out aside, to the next person's condition. Raises
+StudyRefused if it is full."""
 DrawnCounts = Mapping[tuple[str, str | None], int]
 """Ballots drawn so far in a survey, by item and condition."""
 DrawSurvey = Callable[[EnrolmentRecord, DrawnCounts], Sequence[BallotRecord]]
@@ -48,50 +64,80 @@ LONGEST_SOURCE = 80
 """Most characters of a source's name: up to five are in an index entry of each vote, whose size PostgreSQL limits."""
 _LOCKED: Any = {"key_share": True}
 """Lock options: others who lock the row wait, but not a vote that refers to it."""
-ENDED = "This study has ended, so nobody can take part in it any more. Thank you for coming."
+ENDED = sentence("This study has ended, so nobody can take part in it any more. Thank you for coming.")
 
 
-async def save_study(session: AsyncSession, study: StudyRecord, items: Sequence[ItemRecord]) -> None:
-    """Store a study with its items and their answers, or update it.
+async def save_study(session: AsyncSession, study: StudyRecord, items: Sequence[ItemRecord]) -> SavedStudy:
+    """Store a study with its items and their answers, or update it. Returns what became of answers that were there.
 
-    A COMPLETE answer is kept if the new one for the same item, message and source is PENDING and names no other
-    persona, strategy or model: so generated answers survive a second import. Raises StudyRefused if anything differs
-    after ballots have been drawn, or for a source's name that is too long.
+    A COMPLETE answer is kept if the new one for the same item, message and source is PENDING and is to be written in
+    the same way: so generated answers survive a second import. Every other one goes to the archive, from which it comes
+    back when it is wanted again. Raises StudyRefused if anything differs after ballots have been drawn that may not, or
+    for a source's name that is too long.
     """
     if any(len(answer.source) > LONGEST_SOURCE for item in items for answer in item.answers):
         raise StudyRefused(f"The name of a source has more than {LONGEST_SOURCE} characters. Give it a shorter one.")
     row = await session.get(StudyRow, study.id, with_for_update=_LOCKED)
-    if row is not None and await _has_ballots(session, study.id):
-        same = (row.definition_sha256, row.kind) == (study.definition_sha256, study.kind.value)
-        if not same or not await _same_items(session, study.id, items):
-            raise StudyRefused(BEGUN)
-        return
+    before: Mapping[str, Any] = row.definition if row is not None else study.definition
+    begun = row is not None and (
+        await _has_ballots(session, study.id) or await _has_question_answers(session, study.id)
+    )
+    if row is not None and begun:
+        await _check_begun(session, row, study, items)
     if row is None:
-        session.add(
-            StudyRow(
-                id=study.id,
-                kind=study.kind.value,
-                definition=study.definition,
-                definition_sha256=study.definition_sha256,
-                created_at=study.created_at,
-            )
-        )
-    else:
-        row.kind, row.definition, row.definition_sha256 = study.kind.value, study.definition, study.definition_sha256
+        row = StudyRow(id=study.id, created_at=study.created_at, phase=study.phase.value, copy_of=study.copy_of)
+        session.add(row)
+    row.kind, row.definition, row.definition_sha256 = study.kind.value, study.definition, study.definition_sha256
     await session.flush()
-    kept = await _answers_to_keep(session, study.id)
+    await _keep_texts(session, row, study)
+    if begun:
+        return SavedStudy()
+    kept = await _complete_answers(session, study.id)
     await session.execute(delete(AnswerRow).where(AnswerRow.study_id == study.id, AnswerRow.item_id.is_not(None)))
     await session.execute(delete(ItemRow).where(ItemRow.study_id == study.id))
     for item in items:
         values = {"id": item.id, "study_id": study.id, "number": item.number}
-        session.add(ItemRow(**values, message=item.message, attention=item.attention))
+        admitted = {"admitted_by": item.admitted_by, "admitted_at": item.admitted_at}
+        session.add(ItemRow(**values, message=item.message, attention=item.attention, **admitted))
     await session.flush()
+    archive, restored = await Archive.load(session, study.id), 0
     for item in items:
         for answer in item.answers:
-            old = kept.get((item.id, clean_text(item.message), clean_text(answer.source)))
-            if old is None or answer.status is not AnswerStatus.PENDING or not _same_arm(answer, old):
-                old = answer_values(replace(answer, item_id=item.id))
-            session.add(AnswerRow(**old))
+            key = (item.id, clean_text(item.message), clean_text(answer.source))
+            old, found = kept.get(key), None
+            if answer.status is AnswerStatus.PENDING:
+                how, same_arm = recipe(study.definition, answer.source), partial(_same_arm, answer)
+                if old is not None and same_arm(old) and recipe(before, answer.source) == how:
+                    found = kept.pop(key)
+                else:
+                    found = await archive.take(item.id, answer.source, how, same_arm)
+                    restored += found is not None
+            elif old is not None and old["text"] == clean_text(answer.text):
+                del kept[key]  # the file brings it again
+            session.add(AnswerRow(**(found or answer_values(replace(answer, item_id=item.id)))))
+    for (_, _, source), values in kept.items():
+        await archive.put(values, recipe(before, source))
+    await session.flush()
+    return SavedStudy(archived=len(kept), restored=restored)
+
+
+async def _check_begun(
+    session: AsyncSession, row: StudyRow, study: StudyRecord, items_now: Sequence[ItemRecord]
+) -> None:
+    """Raise StudyRefused if a study of which ballots have been drawn would change in what may not."""
+    names = [*differing(row.definition, study.definition)]
+    if row.kind != study.kind.value:
+        names.append("kind")
+    if not await _same_items(session, study.id, items_now):
+        names.append("the items or their answers")
+    if names:
+        raise StudyRefused(f"{BEGUN} What differs: {', '.join(names)}. What may still change: {', '.join(MAY_CHANGE)}.")
+
+
+async def _keep_texts(session: AsyncSession, row: StudyRow, study: StudyRecord) -> None:
+    if study.texts is not None and study.texts_version is not None:
+        await keep_texts(session, row.id, study.texts_version, study.texts, datetime.now(UTC))
+        row.texts_version = study.texts_version
 
 
 def _same_arm(answer: AnswerRecord, old: Mapping[str, object]) -> bool:
@@ -125,7 +171,13 @@ async def _has_ballots(session: AsyncSession, study_id: str) -> bool:
     return await session.scalar(select(BallotRow.id).where(BallotRow.study_id == study_id).limit(1)) is not None
 
 
-async def _answers_to_keep(session: AsyncSession, study_id: str) -> dict[tuple[str, str, str], dict[str, object]]:
+async def _has_question_answers(session: AsyncSession, study_id: str) -> bool:
+    """Return whether anybody was asked something; whoever was screened out has answers and no ballots."""
+    answered = select(QuestionAnswerRow.item).where(QuestionAnswerRow.study_id == study_id).limit(1)
+    return await session.scalar(answered) is not None
+
+
+async def _complete_answers(session: AsyncSession, study_id: str) -> dict[tuple[str, str, str], dict[str, object]]:
     messages = {item.id: item.message for item in await items(session, study_id, answers=False)}
     columns = AnswerRow.__table__.c
     rows = await session.execute(
@@ -158,17 +210,23 @@ async def study(session: AsyncSession, study_id: str) -> StudyRecord | None:
     return study_record(row) if row else None
 
 
-async def studies(session: AsyncSession) -> list[StudyRecord]:
-    """Return every study, oldest first."""
-    return [study_record(row) for row in await session.scalars(select(StudyRow).order_by(StudyRow.created_at))]
+async def studies(session: AsyncSession, *, copies: bool = False) -> list[StudyRecord]:
+    """Return every study, oldest first; with `copies` those for previews and pilots too."""
+    query = select(StudyRow).order_by(StudyRow.created_at, StudyRow.id)
+    if not copies:
+        query = query.where(StudyRow.phase == Phase.STUDY.value)
+    return [study_record(row) for row in await session.scalars(query)]
 
 
 async def end_study(session: AsyncSession, study_id: str, at: datetime) -> datetime:
-    """Note that a study has ended, once and for all, and return when. Raises StoreGone if there is no such study."""
+    """Note that a study has ended with its copies, once and for all, and return when. Raises StoreGone if there is no
+    such study."""
     row = await session.get(StudyRow, study_id, with_for_update=_LOCKED)
     if row is None:
         raise StoreGone("There is no such study here.")
     row.ended_at = row.ended_at or at
+    of_copies = (StudyRow.copy_of == study_id) & StudyRow.ended_at.is_(None)
+    await session.execute(update(StudyRow).where(of_copies).values(ended_at=row.ended_at))
     return row.ended_at
 
 
@@ -197,10 +255,10 @@ async def enrol(
     the person or the study does not exist.
     """
     if await session.get(ParticipantRow, new.participant_id, with_for_update=True) is None:
-        raise StoreGone("Your data here has been erased. Open the first page to start anew.")
+        raise StoreGone(sentence("Your data here has been erased. Open the first page to start anew."))
     studied = await session.get(StudyRow, new.study_id, with_for_update=_LOCKED)
     if studied is None:
-        raise StoreGone("There is no such study here any more.")
+        raise StoreGone(sentence("There is no such study here any more."))
     row = await session.get(EnrolmentRow, (new.study_id, new.participant_id))
     if row is not None:
         return enrolment_record(row), False
@@ -218,7 +276,7 @@ async def enrol(
 async def _people_counts(session: AsyncSession, study_id: str) -> Counts:
     rows = await session.execute(
         select(EnrolmentRow.condition, func.count())
-        .where(EnrolmentRow.study_id == study_id)
+        .where(EnrolmentRow.study_id == study_id, EnrolmentRow.screened_out_at.is_(None))
         .group_by(EnrolmentRow.condition)
     )
     return {condition: number for condition, number in rows}
@@ -258,7 +316,7 @@ async def complete(
         raise StoreGone(ERASED)
     row = await session.get(EnrolmentRow, (study_id, participant_id))
     if row is None:
-        raise StoreGone("You do not take part in this study here. Open its link again to begin.")
+        raise StoreGone(sentence("You do not take part in this study here. Open its link again to begin."))
     await check_consent(session, participant_id, StudyKind.SURVEY)
     left = await session.scalar(
         select(BallotRow.id)
@@ -273,7 +331,7 @@ async def complete(
         .limit(1)
     )
     if left is not None:
-        raise VoteRefused("There is still something to judge before the last question. Go on with it first.")
+        raise VoteRefused(sentence("There is still something to judge before the last question. Go on with it first."))
     row.closing = closing if closing is not None else row.closing
     row.completed_at = row.completed_at or at
 

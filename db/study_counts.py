@@ -7,6 +7,7 @@ from sqlalchemy import func, literal, select
 from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession
 
 from heard.db.column_types import JsonList
+from heard.db.study_archive import count_archived
 from heard.db.study_tables import AnswerRow, BallotRow, EnrolmentRow, ItemRow, VoteRow
 from heard.db.transaction import transact
 
@@ -26,8 +27,12 @@ class StudyCounts:
     """By condition; None is no condition."""
     completed: Mapping[str | None, int]
     """Of the people, those who have reached the end."""
+    screened_out: Mapping[str | None, int]
+    """Of the people, those whom an answer to a question has sent away."""
     ballots: int
     votes: int
+    archived: int = 0
+    """Answers in the archive, which no import names now."""
 
 
 async def study_counts(engine: AsyncEngine, study_id: str) -> StudyCounts:
@@ -54,12 +59,17 @@ async def study_counts(engine: AsyncEngine, study_id: str) -> StudyCounts:
             .group_by(AnswerRow.source)
         )
         people = await session.execute(
-            select(EnrolmentRow.condition, func.count(), func.count(EnrolmentRow.completed_at))
+            select(
+                EnrolmentRow.condition,
+                func.count(),
+                func.count(EnrolmentRow.completed_at),
+                func.count(EnrolmentRow.screened_out_at),
+            )
             .where(EnrolmentRow.study_id == study_id)
             .group_by(EnrolmentRow.condition)
             .order_by(EnrolmentRow.condition)
         )
-        enrolled = [(condition, number, completed) for condition, number, completed in people]
+        enrolled = people.all()
         ballots = await session.scalar(select(func.count()).where(BallotRow.study_id == study_id))
         votes = await session.scalar(select(func.count()).where(VoteRow.study_id == study_id))
         return StudyCounts(
@@ -67,10 +77,12 @@ async def study_counts(engine: AsyncEngine, study_id: str) -> StudyCounts:
             attention=attention,
             answers=answers,
             leaks={source: number for source, number in leaks},
-            people={condition: number for condition, number, _ in enrolled},
-            completed={condition: completed for condition, _, completed in enrolled},
+            people={condition: number for condition, number, _, _ in enrolled},
+            completed={condition: completed for condition, _, completed, _ in enrolled},
+            screened_out={condition: out for condition, _, _, out in enrolled if out},
             ballots=ballots or 0,
             votes=votes or 0,
+            archived=await count_archived(session, study_id),
         )
 
     return await transact(engine, work, write=False)

@@ -3,6 +3,7 @@
 Positions count from 1 (shown as A to E). Times are UTC and aware; seconds are floats; texts are as they were shown.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
@@ -35,6 +36,16 @@ class StudyKind(StrEnum):
     """On a fixed set of items."""
     LIVE = "live"
     """In their own conversation."""
+
+
+class Phase(StrEnum):
+    """What a study's rows are for."""
+
+    STUDY = "study"
+    PREVIEW = "preview"
+    """A copy for whoever makes the study; its votes are in no result and no export."""
+    PILOT = "pilot"
+    """A copy for the people of a pilot; its votes are in results and exports of the copy alone."""
 
 
 class AnswerStatus(StrEnum):
@@ -99,11 +110,33 @@ class StudyRecord:
     created_at: datetime
     ended_at: datetime | None = None
     """When it was ended; None while it runs."""
+    texts_version: str | None = None
+    """Version of what new people are told; None if no texts are stored yet."""
+    texts: Mapping[str, str] | None = None
+    """The texts of that version by name, to store with the study; None leaves those that are stored. Not read back."""
+    phase: Phase = Phase.STUDY
+    copy_of: str | None = None
+    """Of a copy for a preview or a pilot: the study's id."""
 
     @property
     def reveals(self) -> bool:
-        """Whether the sources are revealed after the vote. False unless the definition says so."""
+        """Whether the sources are revealed after a person's last ballot. False unless the definition says so."""
         return self.definition.get("reveal") is True
+
+    @property
+    def required_votes(self) -> int | None:
+        """In a live study, how many messages a person judges; None in a survey, whose ballots are all drawn."""
+        return int(self.definition.get("items_per_person", 10)) if self.kind is StudyKind.LIVE else None
+
+
+@dataclass(frozen=True, slots=True)
+class SavedStudy:
+    """What storing a study did to the answers that were there."""
+
+    archived: int = 0
+    """Answers put into the archive, because their item or their source is named no more, or written otherwise."""
+    restored: int = 0
+    """Answers taken out of the archive."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,6 +201,31 @@ class ItemRecord:
     attention: str | None = None
     """For an attention item: the source that an attentive person marks as most empathetic."""
     answers: tuple[AnswerRecord, ...] = ()
+    admitted_by: str | None = None
+    """Who admitted a message that reads like a crisis; None for all others."""
+    admitted_at: datetime | None = None
+
+    @property
+    def comes_whole(self) -> bool:
+        """Whether all its answers come with the file, and no arm writes one: of an attention item, and of a message
+        that reads like a crisis, which no model sees."""
+        return self.attention is not None or self.admitted_by is not None
+
+
+@dataclass(frozen=True, slots=True)
+class HeldItem:
+    """One message that an import held back as a crisis."""
+
+    item_id: str
+    number: int
+    """Its place among the messages that were held back, from 1."""
+    place: str
+    """Where it stands, such as "items.csv, line 7"."""
+    reason: str
+    """The danger that it speaks of, by the safety check."""
+    held_at: datetime
+    admitted_by: str | None = None
+    admitted_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,6 +247,23 @@ class EnrolmentRecord:
     """When whoever runs the study allowed the link to go on in another browser; None if not, or once it has."""
     resumed_at: datetime | None = None
     """When the link was last taken up in another browser; None for never."""
+    texts_version: str | None = None
+    """Version of the study's texts that the person agreed to; None for people of before there were texts."""
+    screened_out_at: datetime | None = None
+    """When an answer to a question sent the person away; None if none has. Quotas do not count them."""
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionAnswerRecord:
+    """One person's answer to one item of a question page."""
+
+    item: str
+    """File and item, such as "demographics.age"."""
+    after_ballots: int
+    """Ballots that were done when it was asked between ballots, 1 or more; 0 before the first and after the last."""
+    value: str | None
+    """As `chat_app/questions/answering.py` says; None if the item was shown and left empty."""
+    answered_at: datetime
 
 
 @dataclass(frozen=True, slots=True)
@@ -267,12 +342,13 @@ class VoteReceipt:
     """The answers with their sources, in order of position, if this vote informs the participant; else None."""
 
 
-def is_informed(reveals: bool, vote: VoteRecord | None) -> bool:
-    """Return whether a participant knows the sources, which a study that `reveals` them shows after the vote.
+def is_informed(reveals: bool, finished: bool, vote: VoteRecord | None) -> bool:
+    """Return whether a participant may know the sources of a ballot with this vote: in a study that `reveals` them,
+    once the person has `finished` (`db.voting.has_finished`). The vote is final then.
 
-    A skip does not count: whoever skipped may still vote, and must not know the sources. A vote is final after that.
+    A skip does not count: whoever skipped has not judged it, and is told nothing of it.
     """
-    return reveals and vote is not None and vote.choice is not Choice.SKIPPED
+    return reveals and finished and vote is not None and vote.choice is not Choice.SKIPPED
 
 
 @dataclass(frozen=True, slots=True)

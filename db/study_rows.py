@@ -11,6 +11,7 @@ from heard.db.study_records import (
     Choice,
     EnrolmentRecord,
     ItemRecord,
+    Phase,
     SlotRecord,
     StudyKind,
     StudyRecord,
@@ -49,13 +50,18 @@ def answer_record(row: AnswerRow) -> AnswerRecord:
 def study_record(row: StudyRow) -> StudyRecord:
     """Return the record of a study's row."""
     kind = StudyKind(row.kind)
-    return StudyRecord(row.id, kind, row.definition, row.definition_sha256, row.created_at, row.ended_at)
+    return StudyRecord(
+        row.id, kind, row.definition, row.definition_sha256, row.created_at, row.ended_at, row.texts_version,
+        phase=Phase(row.phase), copy_of=row.copy_of,
+    )  # fmt: skip
 
 
 def item_record(row: ItemRow, *, answers: bool) -> ItemRecord:
     """Return the record of an item's row; with `answers` the row must have been loaded with them."""
     found = tuple(answer_record(answer) for answer in row.answers) if answers else ()
-    return ItemRecord(row.id, row.study_id, row.number, row.message, row.attention, found)
+    return ItemRecord(
+        row.id, row.study_id, row.number, row.message, row.attention, found, row.admitted_by, row.admitted_at
+    )
 
 
 def enrolment_record(row: EnrolmentRow) -> EnrolmentRecord:

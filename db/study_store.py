@@ -4,13 +4,23 @@ All methods are coroutines and raise StoreError. Its subclasses VoteRefused and 
 study forbids it; their text is for the person. The functions in `studies.py` and `ballots.py` have the details.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 
 from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession
 
-from heard.db import ballots, device_change, flow_counts, studies, voting
+from heard.db import (
+    ballots,
+    device_change,
+    flow_counts,
+    held_items,
+    question_answers,
+    studies,
+    study_phases,
+    study_texts,
+    voting,
+)
 from heard.db.device_change import Holder
 from heard.db.records import MessageRecord
 from heard.db.studies import ChooseCondition, DrawLive, DrawSurvey
@@ -19,8 +29,12 @@ from heard.db.study_records import (
     BallotRecord,
     EnrolmentRecord,
     FlowReason,
+    HeldItem,
     ItemRecord,
+    Phase,
     Progress,
+    QuestionAnswerRecord,
+    SavedStudy,
     StudyRecord,
     VoteReceipt,
     VoteRecord,
@@ -47,9 +61,9 @@ class StudyStore:
 
     # Studies
 
-    async def save_study(self, study: StudyRecord, items: Sequence[ItemRecord] = ()) -> None:
-        """Store a study and its items, or update them until the first ballot is drawn."""
-        await self._write(lambda session: studies.save_study(session, study, items))
+    async def save_study(self, study: StudyRecord, items: Sequence[ItemRecord] = ()) -> SavedStudy:
+        """Store a study and its items, or update them; after the first ballot only what may still change."""
+        return await self._write(lambda session: studies.save_study(session, study, items))
 
     async def save_answer(self, answer: AnswerRecord) -> None:
         """Store the outcome of one answer of an item."""
@@ -59,9 +73,41 @@ class StudyStore:
         """Return one study, or None."""
         return await self._read(lambda session: studies.study(session, study_id))
 
-    async def studies(self) -> list[StudyRecord]:
-        """Return every study, oldest first."""
-        return await self._read(studies.studies)
+    async def studies(self, *, copies: bool = False) -> list[StudyRecord]:
+        """Return every study, oldest first; with `copies` those for previews and pilots too."""
+        return await self._read(lambda session: studies.studies(session, copies=copies))
+
+    async def copy_study(self, study_id: str, phase: Phase, at: datetime) -> str:
+        """Make a study's copy for a preview or a pilot, or make it anew, and return its id."""
+        return await self._write(lambda session: study_phases.copy_study(session, study_id, phase, at))
+
+    async def held_items(self, study_id: str) -> list[HeldItem]:
+        """Return the messages that imports of a study held back as crises, admitted ones too."""
+        return await self._read(lambda session: held_items.held_items(session, study_id))
+
+    async def keep_held(self, study_id: str, held: Sequence[HeldItem], *, only: bool) -> None:
+        """Store what an import held back; with `only` in place of what earlier ones did."""
+        await self._write(lambda session: held_items.keep_held(session, study_id, held, only=only))
+
+    async def admit(self, study_id: str, item_ids: Sequence[str], by: str, at: datetime) -> int:
+        """Note that a person has admitted held items, and return how many they are."""
+        return await self._write(lambda session: held_items.admit(session, study_id, item_ids, by, at))
+
+    async def reset_copy(self, copy_id: str) -> tuple[int, int]:
+        """Take away the people and votes of a copy, and return how many they were."""
+        return await self._write(lambda session: study_phases.reset(session, copy_id))
+
+    async def keep_texts(self, study_id: str, version: str, texts: Mapping[str, str], at: datetime) -> None:
+        """Store one version of a study's texts, if it is not there."""
+        await self._write(lambda session: study_texts.keep_texts(session, study_id, version, texts, at))
+
+    async def texts(self, study_id: str, version: str) -> dict[str, str] | None:
+        """Return one version of a study's texts by name, or None."""
+        return await self._read(lambda session: study_texts.texts(session, study_id, version))
+
+    async def text_versions(self, study_id: str) -> list[str]:
+        """Return the stored versions of a study's texts, oldest first."""
+        return await self._read(lambda session: study_texts.versions(session, study_id))
 
     async def end_study(self, study_id: str, at: datetime) -> datetime:
         """Note that a study has ended, and return when: retention then deletes what only its votes needed."""
@@ -103,6 +149,15 @@ class StudyStore:
         """Return whether a person is enrolled in a study that has not ended."""
         return await self._read(lambda session: studies.takes_part(session, participant_id))
 
+    async def has_finished(self, study_id: str, participant_id: str) -> bool:
+        """Return whether a person has cast their last vote in a study; False if there is no such study."""
+
+        async def work(session: AsyncSession) -> bool:
+            record = await studies.study(session, study_id)
+            return record is not None and await voting.has_finished(session, record, participant_id)
+
+        return await self._read(work)
+
     async def progress(self, study_id: str, participant_id: str) -> Progress:
         """Return how many of a person's ballots have a vote."""
         return await self._read(lambda session: studies.progress(session, study_id, participant_id))
@@ -114,6 +169,28 @@ class StudyStore:
     async def count_turned_away(self, study_id: str, reason: FlowReason) -> None:
         """Count a visit of a study that was not let in; nothing about the visitor is stored."""
         await self._write(lambda session: flow_counts.count(session, study_id, reason), attempts=3)
+
+    # Questions round the ballots
+
+    async def save_question_answers(
+        self,
+        study_id: str,
+        participant_id: str,
+        answers: Sequence[QuestionAnswerRecord],
+        *,
+        dropped: Collection[tuple[str, int]] = (),
+        screened_out_at: datetime | None = None,
+    ) -> None:
+        """Store answers to questions, drop those that are asked no longer, and send the person away if asked to."""
+        await self._write(
+            lambda session: question_answers.save_question_answers(
+                session, study_id, participant_id, answers, dropped=dropped, screened_out_at=screened_out_at
+            )
+        )
+
+    async def question_answers(self, study_id: str, participant_id: str) -> list[QuestionAnswerRecord]:
+        """Return a person's answers to the questions of a study."""
+        return await self._read(lambda session: question_answers.question_answers(session, study_id, participant_id))
 
     # Ballots and votes
 

@@ -1,7 +1,7 @@
 """Tables of blind votes. The secret, which answer stands where, is in `slot` and nowhere else.
 
-A person's rows (enrolment, ballot, slot, vote, vote_change, and the answers of their live ballots) go when they are
-erased; a study, its items and the items' answers belong to nobody and stay.
+A person's rows (enrolment, question_answer, ballot, slot, vote, vote_change, and the answers of their live ballots) go
+when they are erased; a study, its items and the items' answers belong to nobody and stay.
 """
 
 from datetime import datetime
@@ -29,6 +29,22 @@ class StudyRow(Base):
     created_at: Mapped[datetime]
     ended_at: Mapped[datetime | None]
     """From then on nobody takes part any more, and retention deletes what only its votes needed."""
+    texts_version: Mapped[str | None]
+    """Of `study_texts`: what new people are told. None if no texts are stored yet."""
+    phase: Mapped[str] = mapped_column(server_default="study")
+    """A `Phase`: whether this is the study itself, or a copy for a preview or a pilot."""
+    copy_of: Mapped[str | None]
+    """Of a copy: the study's id."""
+
+
+class StudyTextsRow(Base):
+    """One version of what a study tells its people, from the information to the debrief: never changed."""
+
+    __tablename__ = "study_texts"
+    study_id: Mapped[str] = mapped_column(ForeignKey("study.id", ondelete=_CASCADE), primary_key=True)
+    version: Mapped[str] = mapped_column(primary_key=True)
+    texts: Mapped[dict[str, Any]]
+    stored_at: Mapped[datetime]
 
 
 class ItemRow(Base):
@@ -41,6 +57,9 @@ class ItemRow(Base):
     number: Mapped[int]
     message: Mapped[str]
     attention: Mapped[str | None]
+    admitted_by: Mapped[str | None]
+    """Who admitted this message, which reads like a crisis; see `held_item`."""
+    admitted_at: Mapped[datetime | None]
     answers: Mapped[list["AnswerRow"]] = relationship(order_by="AnswerRow.source", lazy="raise", passive_deletes=True)
 
 
@@ -104,6 +123,33 @@ class AnswerRow(Base):
     score_details: Mapped[dict[str, Any] | None]
 
 
+class HeldItemRow(Base):
+    """One message that an import held back as a crisis: where it stands, why, and who admitted it, if anybody."""
+
+    __tablename__ = "held_item"
+    study_id: Mapped[str] = mapped_column(ForeignKey("study.id", ondelete=_CASCADE), primary_key=True)
+    item_id: Mapped[str] = mapped_column(primary_key=True)
+    number: Mapped[int]
+    place: Mapped[str]
+    reason: Mapped[str]
+    held_at: Mapped[datetime]
+    admitted_by: Mapped[str | None]
+    admitted_at: Mapped[datetime | None]
+
+
+class ArchivedAnswerRow(Base):
+    """An answer that an import no longer named: `answer` has its values by column, `recipe` what wrote it."""
+
+    __tablename__ = "archived_answer"
+    answer_id: Mapped[str] = mapped_column(primary_key=True)
+    study_id: Mapped[str] = mapped_column(ForeignKey("study.id", ondelete=_CASCADE), index=True)
+    item_id: Mapped[str]
+    source: Mapped[str]
+    recipe: Mapped[str]
+    answer: Mapped[dict[str, Any]]
+    archived_at: Mapped[datetime]
+
+
 class EnrolmentRow(Base):
     """One person in one study; an external id stands for one person of a study."""
 
@@ -121,6 +167,24 @@ class EnrolmentRow(Base):
     closing: Mapped[str | None]
     released_at: Mapped[datetime | None]
     resumed_at: Mapped[datetime | None]
+    texts_version: Mapped[str | None]
+    """Of the study's texts that the person agreed to."""
+    screened_out_at: Mapped[datetime | None]
+
+
+class QuestionAnswerRow(Base):
+    """One person's answer to one item of a study's question pages, as in `QuestionAnswerRecord`."""
+
+    __tablename__ = "question_answer"
+    __table_args__ = (CheckConstraint("after_ballots >= 0", name="after_ballots"),)
+    study_id: Mapped[str] = mapped_column(ForeignKey("study.id", ondelete=_CASCADE), primary_key=True)
+    participant_id: Mapped[str] = mapped_column(
+        ForeignKey("participant.id", ondelete=_CASCADE), primary_key=True, index=True
+    )
+    item: Mapped[str] = mapped_column(primary_key=True)
+    after_ballots: Mapped[int] = mapped_column(primary_key=True)
+    value: Mapped[str | None]
+    answered_at: Mapped[datetime]
 
 
 class BallotRow(Base):
@@ -226,7 +290,8 @@ class VoteRow(CastColumns, Base):
     """One vote for each ballot, and so for each (ballot, participant).
 
     `sources` (the slots' sources in their order, as a JSON list), `unvotable` and `leaks` (positions, "" or like
-    "2,4") repeat what `slot` and `answer` say, so that results over a million votes are one pass over this table.
+    "2,4") repeat what `slot` and `answer` say, and `item_id` (null in a live study) what `ballot` says, so that results
+    over a million votes are one pass over an index of this table.
     """
 
     __tablename__ = "vote"
@@ -239,9 +304,9 @@ class VoteRow(CastColumns, Base):
         CheckConstraint("seconds >= 0", name="seconds"),
         CheckConstraint("width_class IN ('phone', 'tablet', 'desktop')", name="width_class"),
         Index(
-            # In the order of the GROUP BY of db/vote_reads.py, which so needs no sorting.
+            # In the order of the GROUP BY of db/vote_reads.py, which so needs no sorting; it reads the last two.
             "ix_vote_counts", "study_id", "sources", "unvotable", "leaks", "choice", "most", "least", "attention",
-            "condition",
+            "condition", "participant_id", "item_id",
         ),
         Index(
             "ix_vote_attention", "study_id",
@@ -257,6 +322,9 @@ class VoteRow(CastColumns, Base):
     leaks: Mapped[str]
     attention: Mapped[str | None]
     condition: Mapped[str | None]
+    item_id: Mapped[str | None]
+    texts_version: Mapped[str | None]
+    """As in the enrolment when the vote was first cast."""
 
 
 class VoteChangeRow(CastColumns, Base):

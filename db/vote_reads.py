@@ -15,8 +15,8 @@ from sqlalchemy import ColumnElement, Select, func, literal, not_, or_, select, 
 from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession
 from sqlalchemy.orm import InstrumentedAttribute, aliased
 
-from heard.db.study_records import Choice
-from heard.db.study_tables import AnswerRow, BallotRow, SlotRow, VoteRow
+from heard.db.study_records import Choice, Phase
+from heard.db.study_tables import AnswerRow, SlotRow, StudyRow, VoteRow
 from heard.db.tables import ConsentRow, ParticipantRow
 from heard.db.transaction import transact
 
@@ -52,7 +52,7 @@ class Cell:
     @property
     def votable(self) -> tuple[int, ...]:
         """Positions that could be voted for."""
-        return tuple(place for place in range(1, len(self.sources) + 1) if place not in self.unvotable)
+        return _votable(len(self.sources), self.unvotable)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,11 +84,11 @@ class VoteRows:
     item: "array[int]" = field(default_factory=lambda: array("i"))
     """Index into `items`; -1 in a live conversation."""
     seconds: "array[float]" = field(default_factory=lambda: array("d"))
-    """How long the vote took, 0 or more."""
+    """Only with details: how long the vote took, 0 or more."""
     items: list[str] = field(default_factory=list)
-    """Ids of the survey's items that were judged."""
+    """Only with details: ids of the survey's items that were judged."""
     ballots: dict[int, str] = field(default_factory=dict)
-    """In a live conversation: the ballot's id, by the place of the vote in the arrays."""
+    """Only with details, in a live conversation: the ballot's id, by the place of the vote in the arrays."""
     failing: set[int] = field(default_factory=set)
     """People who failed an attention item."""
 
@@ -126,13 +126,13 @@ class StudyVotes:
 
 
 async def read_votes(
-    engine: AsyncEngine, study_id: str, *, rows: bool = False, min_seconds: float | None = None
+    engine: AsyncEngine, study_id: str, *, rows: bool = False, details: bool = False, min_seconds: float | None = None
 ) -> StudyVotes:
     """Return the votes of one study, with `rows` also row by row and those of its trial.
 
     With `min_seconds` votes that took less are only counted; whether a person failed an attention item still depends on
-    all their votes. Counts take one pass over an index (over the table with `min_seconds`), rows one over the table. A
-    study that does not exist has no votes. Raises StoreError.
+    all their votes. Either takes one pass over an index; with `details`, or `min_seconds`, the rows take one over the
+    table, and ten times as long. A study that does not exist has no votes. Raises StoreError.
     """
 
     async def work(session: AsyncSession) -> StudyVotes:
@@ -140,10 +140,16 @@ async def read_votes(
             # SQLite reads one snapshot anyway.
             await session.execute(text("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ"))
         slow = () if min_seconds is None else (VoteRow.seconds >= min_seconds,)
-        counts = await _counts(session, study_id, slow)
+        study = await session.get(StudyRow, study_id)
+        if study is not None and study.phase == Phase.PREVIEW.value:
+            return StudyVotes(VoteCounts(), VoteRows(), TrialRows())  # such votes count nowhere
         if not rows:
-            return StudyVotes(counts, VoteRows(), TrialRows())
-        return StudyVotes(counts, await _rows(session, study_id, slow), await _trial(session, study_id, slow))
+            return StudyVotes(await _counts(session, study_id, slow), VoteRows(), TrialRows())
+        if details or slow:
+            counts, read = await _counts(session, study_id, slow), await _detailed_rows(session, study_id, slow)
+        else:
+            counts, read = await _rows(session, study_id)
+        return StudyVotes(counts, read, await _trial(session, study_id, slow))
 
     return await transact(engine, work, write=False)
 
@@ -210,13 +216,48 @@ def _of_people(whose: str, study_id: str, people: Any) -> Select[Any]:
     )
 
 
-async def _rows(session: AsyncSession, study_id: str, slow: Slow) -> VoteRows:
+async def _rows(session: AsyncSession, study_id: str) -> tuple[VoteCounts, VoteRows]:
+    """Return the counts and the rows. The database sends one row for each cell, with the people and items of its votes
+    in one text: a Python object for each column of each vote would take ten times as long."""
     out = {row for (row,) in await session.execute(refusing())}
     failed = {row for (row,) in await session.execute(failing(study_id))}
+    who_and_what = VoteRow.participant_id.concat("/").concat(func.coalesce(VoteRow.item_id, ""))
     query = (
-        select(VoteRow.participant_id, BallotRow.item_id, BallotRow.id, VoteRow.seconds, *_CELL_COLUMNS)
-        .join(BallotRow, BallotRow.id == VoteRow.ballot_id)
-        .where(VoteRow.study_id == study_id, *slow)
+        select(*_CELL_COLUMNS, func.aggregate_strings(who_and_what, ","))
+        .where(VoteRow.study_id == study_id)
+        .group_by(*_CELL_COLUMNS)
+    )
+    counts, read = VoteCounts(), VoteRows()
+    every_person: list[str] = []
+    every_item: list[str] = []
+    for row in await session.execute(query):
+        cell, parts = _cell(row[:-1]), row[-1].replace("/", ",").split(",")
+        who, what = parts[::2], parts[1::2]
+        counts.everybody[cell] = len(who)
+        if not out.isdisjoint(who):
+            kept = [(person, item) for person, item in zip(who, what, strict=True) if person not in out]
+            counts.refusing[cell] = len(who) - len(kept)
+            who, what = [person for person, _ in kept], [item for _, item in kept]
+        if failed and (number := sum(person in failed for person in who)):
+            counts.failing[cell] = number
+        read.cell.extend(array("i", [len(read.cells)]) * len(who))
+        read.cells.append(cell)
+        every_person += who
+        every_item += what
+    people = {person: number for number, person in enumerate(dict.fromkeys(every_person))}
+    items = {item: number for number, item in enumerate(one for one in dict.fromkeys(every_item) if one)} | {"": -1}
+    read.person.extend(map(people.__getitem__, every_person))
+    read.item.extend(map(items.__getitem__, every_item))
+    read.failing.update(number for person, number in people.items() if person in failed)
+    return counts, read
+
+
+async def _detailed_rows(session: AsyncSession, study_id: str, slow: Slow) -> VoteRows:
+    """Return the rows with what only a query by vote can tell: seconds, and ids of items and ballots."""
+    out = {row for (row,) in await session.execute(refusing())}
+    failed = {row for (row,) in await session.execute(failing(study_id))}
+    query = select(VoteRow.participant_id, VoteRow.item_id, VoteRow.ballot_id, VoteRow.seconds, *_CELL_COLUMNS).where(
+        VoteRow.study_id == study_id, *slow
     )
     read = VoteRows()
     cells: dict[tuple[Any, ...], int] = {}
@@ -292,6 +333,11 @@ def _cell(values: Sequence[Any]) -> Cell:
     return Cell(
         _sources(sources), _positions(unvotable), _positions(leaks), Choice(choice), most, least, attention, condition
     )
+
+
+@lru_cache(maxsize=1_000)
+def _votable(size: int, unvotable: tuple[int, ...]) -> tuple[int, ...]:
+    return tuple(place for place in range(1, size + 1) if place not in unvotable)
 
 
 @lru_cache(maxsize=10_000)

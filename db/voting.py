@@ -29,24 +29,38 @@ from heard.db.study_records import (
     is_informed,
 )
 from heard.db.study_rows import VOTE, answer_record, ballot_record, study_record, vote_record
-from heard.db.study_tables import AnswerRow, BallotRow, CastColumns, SlotRow, StudyRow, VoteChangeRow, VoteRow
+from heard.db.study_tables import (
+    AnswerRow,
+    BallotRow,
+    CastColumns,
+    EnrolmentRow,
+    SlotRow,
+    StudyRow,
+    VoteChangeRow,
+    VoteRow,
+)
 from heard.db.tables import ConsentRow, MessageRow, ParticipantRow, ReplyRow
 from heard.db.text import clean_text
+from heard.sentences import sentence
 
-NOT_THERE = "There is no such ballot any more. Reload the page to go on."
-NOT_YOURS = "This ballot belongs to somebody else, so your vote was not taken. Reload the page to see your own."
-NO_CONSENT = (
+NOT_THERE = sentence("There is no such ballot any more. Reload the page to go on.")
+NOT_YOURS = sentence(
+    "This ballot belongs to somebody else, so your vote was not taken. Reload the page to see your own."
+)
+NO_CONSENT = sentence(
     "Your vote was not taken, because you have not agreed to take part in research, or have withdrawn. "
     "The first page lets you change that."
 )
-NOT_WHOLE = "The answers have not all arrived yet. Wait until they have, then choose."
-NO_SUCH_TIME = "The time that the choice took could not be read. Reload the page and choose again."
-NO_CHAT = "Your vote was not taken, because you have not agreed that anything is stored. The first page asks you."
-FINAL = (
-    "Your vote on this is stored already. It stays as it is, because this study tells after the vote who wrote what. "
-    "Reload the page to go on."
+NOT_WHOLE = sentence("The answers have not all arrived yet. Wait until they have, then choose.")
+NO_SUCH_TIME = sentence("The time that the choice took could not be read. Reload the page and choose again.")
+NO_CHAT = sentence(
+    "Your vote was not taken, because you have not agreed that anything is stored. The first page asks you."
 )
-NO_REASON = "This answer cannot be chosen. Choose another one."
+FINAL = sentence(
+    "Your vote on this is stored already. It stays as it is, because this study tells who wrote what once everything "
+    "is judged. Reload the page to go on."
+)
+NO_REASON = sentence("This answer cannot be chosen. Choose another one.")
 MOST_SECONDS = 30 * 24 * 3600.0
 """Longest time from seeing a ballot to choosing; more is no measurement."""
 
@@ -58,12 +72,16 @@ ReplyFromVote = Callable[[BallotRecord, VoteRecord, Sequence[AnswerRecord]], Rep
 _PERSON = select(ParticipantRow.id).where(ParticipantRow.id == bindparam("person")).with_for_update()
 _NEWEST = select(func.max(ConsentRow.id)).where(ConsentRow.participant_id == bindparam("person")).scalar_subquery()
 _BALLOT = (
-    select(BallotRow, StudyRow, SlotRow, AnswerRow, VoteRow, ConsentRow)
+    select(BallotRow, StudyRow, SlotRow, AnswerRow, VoteRow, ConsentRow, EnrolmentRow.texts_version)
     .join(StudyRow, StudyRow.id == BallotRow.study_id)
     .join(SlotRow, SlotRow.ballot_id == BallotRow.id)
     .join(AnswerRow, AnswerRow.id == SlotRow.answer_id)
     .outerjoin(VoteRow, VoteRow.ballot_id == BallotRow.id)
     .outerjoin(ConsentRow, ConsentRow.id == _NEWEST)
+    .outerjoin(
+        EnrolmentRow,
+        (EnrolmentRow.study_id == BallotRow.study_id) & (EnrolmentRow.participant_id == BallotRow.participant_id),
+    )
     .where(BallotRow.id == bindparam("ballot"))
     .order_by(SlotRow.position)
     .with_for_update(of=BallotRow)
@@ -81,7 +99,7 @@ async def vote(session: AsyncSession, cast: VoteRecord, reply_from_vote: ReplyFr
 
     The same choice again, or a `request_id` that was used before, stores nothing and returns the receipt of what is
     stored. Another vote on the same ballot replaces the first, whose row goes to `vote_change`; it is refused if the
-    participant `is_informed` by the first.
+    participant `is_informed` about it.
 
     A person waits for this, and fifty may at once, so everything is read once: three statements for a first vote.
     Raises VoteRefused with the sentence for the page, StoreGone if the ballot or the person has been erased, ValueError
@@ -91,7 +109,7 @@ async def vote(session: AsyncSession, cast: VoteRecord, reply_from_vote: ReplyFr
     # The person's row first, as everywhere: two writers that lock in different orders would wait for each other.
     if await session.scalar(_PERSON, {"person": cast.participant_id}) is None:
         raise StoreGone(ERASED)
-    row, study, answers, consent = await _lock_ballot(session, cast)
+    row, study, answers, consent, texts_version = await _lock_ballot(session, cast)
     if row.participant_id != cast.participant_id:
         raise VoteRefused(NOT_YOURS)
     _require_consent(consent, study.kind)
@@ -101,28 +119,56 @@ async def vote(session: AsyncSession, cast: VoteRecord, reply_from_vote: ReplyFr
             raise VoteRefused(NOT_WHOLE)
         if fault := fault_of(cast, ballot):
             raise VoteRefused(fault)
-        if is_informed(study.reveals, vote_record(earlier) if earlier else None):
+        if earlier is not None and await _is_final(session, study, vote_record(earlier)):
             raise VoteRefused(FINAL)  # an informed vote would not be blind
-        earlier = await _write_vote(session, row, cast, answers)
+        earlier = await _write_vote(session, row, cast, answers, texts_version)
         if ballot.message_id is not None:
             await _store_continuation(session, ballot.message_id, reply_from_vote(ballot, cast, answers))
         await session.flush()
     stored = vote_record(earlier)
-    return VoteReceipt(ballot, stored, earlier.changes, tuple(answers) if is_informed(study.reveals, stored) else None)
+    finished = study.reveals and await has_finished(session, study, cast.participant_id)
+    informed = is_informed(study.reveals, finished, stored)
+    return VoteReceipt(ballot, stored, earlier.changes, tuple(answers) if informed else None)
+
+
+async def _is_final(session: AsyncSession, study: StudyRecord, earlier: VoteRecord) -> bool:
+    # In a survey a skip is final too: who has been told of all the other ballots would not judge this one blind.
+    if not study.reveals or (study.kind is StudyKind.LIVE and earlier.choice is Choice.SKIPPED):
+        return False
+    return await has_finished(session, study, earlier.participant_id)
+
+
+async def has_finished(session: AsyncSession, study: StudyRecord, participant_id: str) -> bool:
+    """Return whether a person has cast their last vote in a study: in a survey no open ballot of theirs waits for one,
+    in a live study they have judged as many messages as it requires, skipped ones aside."""
+    mine = (BallotRow.study_id == study.id) & (BallotRow.participant_id == participant_id)
+    if study.required_votes is None:
+        waiting = (
+            select(BallotRow.id)
+            .outerjoin(VoteRow, VoteRow.ballot_id == BallotRow.id)
+            .where(mine, BallotRow.closed_reason.is_(None), VoteRow.ballot_id.is_(None))
+        )
+        return await session.scalar(waiting.limit(1)) is None
+    judged = select(func.count()).where(
+        VoteRow.study_id == study.id,
+        VoteRow.participant_id == participant_id,
+        VoteRow.choice != Choice.SKIPPED.value,
+    )
+    return int(await session.scalar(judged) or 0) >= study.required_votes
 
 
 async def _lock_ballot(
     session: AsyncSession, cast: VoteRecord
-) -> tuple[BallotRow, StudyRecord, list[AnswerRecord], ConsentRow | None]:
-    """Lock a ballot. Returns it with its slots and vote, its study, its answers by position, and the voter's newest
-    consent. Raises StoreGone."""
+) -> tuple[BallotRow, StudyRecord, list[AnswerRecord], ConsentRow | None, str | None]:
+    """Lock a ballot. Returns it with its slots and vote, its study, its answers by position, the voter's newest
+    consent, and the version of the texts that they agreed to. Raises StoreGone."""
     found = (await session.execute(_BALLOT, {"ballot": cast.ballot_id, "person": cast.participant_id})).all()
     if not found:
         raise StoreGone(NOT_THERE)
-    row, study, _, _, vote, consent = found[0]
+    row, study, _, _, vote, consent, texts_version = found[0]
     set_committed_value(row, "slots", [slot for _, _, slot, *_ in found])
     set_committed_value(row, "vote", vote)
-    return row, study_record(study), [answer_record(answer) for _, _, _, answer, *_ in found], consent
+    return row, study_record(study), [answer_record(answer) for _, _, _, answer, *_ in found], consent, texts_version
 
 
 async def _is_repeated(session: AsyncSession, row: VoteRow, cast: VoteRecord) -> bool:
@@ -139,12 +185,17 @@ async def _is_repeated(session: AsyncSession, row: VoteRow, cast: VoteRecord) ->
 
 
 async def _write_vote(
-    session: AsyncSession, ballot: BallotRow, cast: VoteRecord, answers: Sequence[AnswerRecord]
+    session: AsyncSession,
+    ballot: BallotRow,
+    cast: VoteRecord,
+    answers: Sequence[AnswerRecord],
+    texts_version: str | None,
 ) -> VoteRow:
     values = {name: getattr(cast, name) for name in VOTE} | {"choice": cast.choice.value}
     row = ballot.vote
     if row is None:
         row_values = {"study_id": ballot.study_id, "changes": 0, **values, **_copied_columns(ballot, answers)}
+        row_values["texts_version"] = texts_version
         await session.execute(_VOTE, row_values)
         return VoteRow(**row_values)
     _keep_history(session, row)
@@ -162,6 +213,7 @@ def _copied_columns(ballot: BallotRow, answers: Sequence[AnswerRecord]) -> dict[
         "leaks": ",".join(map(str, leaking)),
         "attention": ballot.attention,
         "condition": ballot.condition,
+        "item_id": ballot.item_id,
     }
 
 
@@ -189,21 +241,23 @@ def fault_of(cast: VoteRecord, ballot: BallotRecord) -> str | None:
     if ballot.closed_reason and cast.choice is not Choice.SKIPPED:
         return ballot.closed_reason
     if cast.choice is not Choice.RANKED:
-        return None if cast.most is None and cast.least is None else "A vote of this kind marks no answer."
+        return None if cast.most is None and cast.least is None else sentence("A vote of this kind marks no answer.")
     if cast.most is None:
-        return "Mark the most empathetic answer first."
+        return sentence("Mark the most empathetic answer first.")
     slots = {slot.position: slot for slot in ballot.slots}
     for position in (cast.most, cast.least):
         if position is not None and position not in slots:
-            return f"There is no such answer here. Choose one of {', '.join(LETTERS[: len(slots)])}."
+            letters = ", ".join(LETTERS[: len(slots)])
+            return sentence("There is no such answer here. Choose one of {letters}.", letters=letters)
         if position is not None and not slots[position].votable:
-            return f"Answer {LETTERS[position - 1]} cannot be chosen: {slots[position].reason or NO_REASON}"
+            letter, reason = LETTERS[position - 1], slots[position].reason or NO_REASON
+            return sentence("Answer {letter} cannot be chosen: {reason}", letter=letter, reason=reason)
     if cast.most == cast.least:
-        return "The most and the least empathetic answer must be two different ones."
+        return sentence("The most and the least empathetic answer must be two different ones.")
     if ballot.asks_least and cast.least is None:
-        return "Mark the least empathetic answer too."
+        return sentence("Mark the least empathetic answer too.")
     if not ballot.asks_least and cast.least is not None:
-        return "With two answers only the most empathetic one is marked."
+        return sentence("With two answers only the most empathetic one is marked.")
     return None
 
 

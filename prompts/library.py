@@ -21,6 +21,7 @@ from heard.prompts.bot_answer_files import NO_ANSWERS, BotAnswers, read_bot_answ
 from heard.prompts.example_files import Example, ExampleSet, read_examples
 from heard.prompts.fields import NonEmpty, only_variables
 from heard.prompts.files import PromptFileError, read_record, yaml_files
+from heard.prompts.item_file import ItemInstructions, read_item_instructions
 from heard.prompts.judge_file import JudgeInstructions, read_judge
 from heard.prompts.persona_files import WORD, read_persona
 from heard.prompts.pictures import KINDS, Picture, read_picture
@@ -65,6 +66,7 @@ PARTS: Mapping[str, Reader] = {
     "summary.yaml": lambda path, _: read_record(path, SummaryInstructions),
     "bot_answers.yaml": lambda path, _: read_bot_answers(path),
     "judge.yaml": lambda path, _: read_judge(path),
+    "item_answers.yaml": lambda path, _: read_item_instructions(path),
 }
 """What a folder may hold, and how each file of it is read."""
 MENUS = ("personas", "strategies", "policies")
@@ -92,6 +94,8 @@ class PromptLibrary:
     """What is answered to questions about the bot."""
     judge: JudgeInstructions
     """What a model is told that rates replies."""
+    item_answers: ItemInstructions
+    """What a model is told that answers the questions of a study."""
     examples: dict[str, tuple[Example, ...]] = field(default_factory=dict)
     """Exchanges to show before a message, by the persona whose voice they have (`Persona.examples_of`)."""
     pictures: dict[str, Picture] = field(default_factory=dict)
@@ -116,7 +120,7 @@ class PromptLibrary:
         `persona_word` stands for `{persona_word}` in every text of a persona and of the guidance. Raises
         PromptFileError with every fault of every file.
         """
-        nothing = (SummaryInstructions("", 0), NO_ANSWERS, JudgeInstructions("", 0))
+        nothing = (SummaryInstructions("", 0), NO_ANSWERS, JudgeInstructions("", 0), ItemInstructions("", 0))
         library = cls({}, {}, {}, {}, *nothing, _folder=folder or BUILT_IN, _word=persona_word)
         library._stamps = library._current_stamps()
         faults = [*_ignored(library._folder), *library._read()]
@@ -182,6 +186,7 @@ class PromptLibrary:
             self.examples = {one.id: one.examples for one in read["examples"]}
             (self.guidance,), (self.summary,) = read["guidance.yaml"], read["summary.yaml"]
             (self.bot_answers,), (self.judge,) = read["bot_answers.yaml"], read["judge.yaml"]
+            (self.item_answers,) = read["item_answers.yaml"]
         return faults
 
     def _example_faults(self, personas: Iterable[Persona], sets: Iterable[ExampleSet]) -> Iterator[str]:

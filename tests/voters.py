@@ -127,6 +127,7 @@ async def put(
                 changes=0, sources=json.dumps(list(cast.sources), ensure_ascii=False),
                 unvotable=",".join(map(str, cast.unvotable)), leaks=",".join(map(str, cast.leaks)),
                 attention=cast.attention, condition=cast.condition,
+                item_id=None if cast.assigned else items[cast.item],
             )
         )  # fmt: skip
     async with engine.begin() as connection:

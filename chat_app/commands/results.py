@@ -188,6 +188,7 @@ def _found(study: str, wanted: "VoteFilter", compute: "Compute") -> Any:
     from heard.chat_app.common.settings import load_settings
     from heard.db.engine import open_database
     from heard.db.preregistration import preregistration
+    from heard.db.study_records import Phase
     from heard.db.study_store import StudyStore
     from heard.hints import nearest_name
 
@@ -195,7 +196,8 @@ def _found(study: str, wanted: "VoteFilter", compute: "Compute") -> Any:
         settings = load_settings()
         async with open_database(settings.database, lock_seconds=settings.save_seconds) as engine:
             studies = StudyStore(engine)
-            known = {record.id: record for record in await studies.studies()}
+            records = await studies.studies(copies=True)
+            known = {record.id: record for record in records if record.phase is not Phase.PREVIEW}
             if not known:
                 raise ResultsError("There is no study in this database yet. See `heard study --help`.")
             if study not in known:

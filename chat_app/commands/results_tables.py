@@ -57,16 +57,16 @@ def new_table(title: str, *columns: str) -> Table:
 
 def _shares(console: Console, results: StudyResults) -> None:
     title = f"{escape(results.study)}: marked as most and as least empathetic; 95% over people and items"
-    table = new_table(
-        title, "source", "most", "95%", "Wilson", "ballots", "least", "95%", "Wilson", "ballots", "net", "95%"
-    )
+    table = new_table(title, "source", "marked as", "share", "95%", "Wilson", "of ballots")
     for one in results.shares:
-        cells: list[str] = []
-        for share, found in ((one.most, one.most_interval), (one.least, one.least_interval)):
-            cells += [
-                percent(share.share), interval(found.low, found.high), interval(share.low, share.high), str(share.of)
-            ]  # fmt: skip
-        table.add_row(escape(one.source), *cells, percent(one.net), beside(one.net_interval))
+        both = (one.source, "most", one.most, one.most_interval), ("", "least", one.least, one.least_interval)
+        for name, mark, share, found in both:
+            if share.of or mark == "most":
+                shown = percent(share.share), beside(found), interval(share.low, share.high), str(share.of)
+                table.add_row(escape(name), mark, *shown)
+        if one.net is not None:
+            table.add_row("", "net", percent(one.net), beside(one.net_interval), "", "")
+        table.add_section()
     if results.shares:
         console.print(table)
         console.print("Wilson: votes as if independent. Net: most minus least.")

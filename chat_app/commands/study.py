@@ -3,8 +3,11 @@
 import typer
 
 from heard.chat_app.commands.study_anonymise import anonymise
+from heard.chat_app.commands.study_ask_model import ask_model
 from heard.chat_app.commands.study_generate import generate
+from heard.chat_app.commands.study_held import admit, held_back
 from heard.chat_app.commands.study_import import import_study
+from heard.chat_app.commands.study_phases import pilot, preview, reset
 from heard.chat_app.commands.study_power import power
 from heard.chat_app.commands.study_preregister import open_results, preregister
 from heard.chat_app.commands.study_running import end, release, status
@@ -20,7 +23,9 @@ app = typer.Typer(
     ),
 )
 app.command("import")(import_study)
-for command in (generate, status, end, release):
+app.command("ask-model")(ask_model)
+app.command("held-back")(held_back)
+for command in (admit, generate, preview, pilot, reset, status, end, release):
     app.command()(command)
 app.command()(power)
 app.command()(preregister)

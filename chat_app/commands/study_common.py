@@ -47,7 +47,7 @@ def on_studies(settings: "Settings", work: "Callable[[StudyStore], Awaitable[Res
 
 async def check_known(studies: "StudyStore", study_id: str) -> None:
     """Raise StudyError, with the nearest right name, if there is no such study."""
-    names = [record.id for record in await studies.studies()]
+    names = [record.id for record in await studies.studies(copies=True)]
     if study_id not in names:
         raise StudyError(f'There is no study "{study_id}". {nearest_name(study_id, names) if names else ""}'.strip())
 

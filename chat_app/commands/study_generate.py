@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from heard.chat_app.conversation.services import Services
     from heard.chat_app.studies.generation import Report
     from heard.chat_app.studies.study_file import StudyFile
+    from heard.chat_app.studies.study_texts import StudyTexts
 
 MOST_LISTED = 20
 """Most failures that are listed."""
@@ -42,10 +43,12 @@ def generate(
     from heard.chat_app.common.settings import load_settings
     from heard.chat_app.models.downloads import ensure_weights
     from heard.chat_app.studies.column_names import parse_columns
+    from heard.chat_app.studies.study_texts import read_texts
 
     settings, names = load_settings(), parse_columns(columns)
     logging.getLogger("heard").setLevel(logging.ERROR)  # failures are printed below, once
     study = file_named(named)
+    texts = read_texts(Path(named), study) if study else None
     also = [arm.model for arm in study.arms] if study else []
     weights = ensure_weights(settings.cache_dir, settings.embedded, also=also)
 
@@ -53,7 +56,7 @@ def generate(
         from heard.chat_app.startup import open_services
 
         async with open_services(settings, weights, serving=False) as services:
-            return await _generate(services, study, named, questions_file, limit, names)
+            return await _generate(services, study, texts, named, questions_file, limit, names)
 
     try:
         study, report = asyncio.run(run())
@@ -71,6 +74,7 @@ def generate(
 async def _generate(
     services: "Services",
     study: "StudyFile | None",
+    texts: "StudyTexts | None",
     named: str,
     questions_file: Path | None,
     limit: int | None,
@@ -109,7 +113,12 @@ async def _generate(
             f"import items with answers (heard study import {named} ITEMS.csv)."
         )
     if changed:
-        study = await store_study(services.studies, study, items)
+        kept = await store_study(services.studies, study, items, texts)
+        study = kept.study
+        for sentence in kept.sentences():
+            typer.echo(sentence)
+    if questions_file is not None:
+        await services.studies.keep_held(study.id, questions.held, only=False)
     stored = await services.studies.items(study.id)
     wanted = [item for item in stored if only is None or item.id in only]
     with Progress() as on_progress:

@@ -8,7 +8,8 @@ import typer
 from heard.chat_app.commands.study_common import ColumnsOption, Limit, StudyError, next_step, on_studies
 
 if TYPE_CHECKING:
-    from heard.db.study_records import ItemRecord
+    from heard.chat_app.studies.study_texts import StudyTexts
+    from heard.db.study_records import HeldItem, ItemRecord
 
 
 def import_study(
@@ -33,6 +34,15 @@ def import_study(
             "annomi, empatheticdialogues or arena.",
         ),
     ] = None,
+    attention: Annotated[
+        Path | None,
+        typer.Option(
+            "--attention",
+            metavar="FILE",
+            help="Attention items in a file of their own, whatever form the items have: columns message,source,answer,"
+            "attention. --limit does not count them.",
+        ),
+    ] = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Show the first items, lengths and what is left out, and store nothing.")
     ] = False,
@@ -49,10 +59,12 @@ def import_study(
     from heard.chat_app.studies.study_answers import check_names
     from heard.chat_app.studies.study_file import read_study_file
     from heard.chat_app.studies.study_items import read_items
+    from heard.chat_app.studies.study_texts import read_texts
     from heard.db.study_records import StudyKind
     from heard.prompts.library import PromptLibrary
 
     settings, study = load_settings(), read_study_file(study_file)
+    texts = read_texts(study_file, study)
     specs = load_models(settings.models_file)
     check_names(study.id, study.arms, PromptLibrary.load(settings.prompts_dir, settings.persona_word), specs)
     if study.kind is StudyKind.LIVE and items_file is not None:
@@ -63,9 +75,14 @@ def import_study(
             f"For questions without any answer: heard study generate {study_file.name} QUESTIONS.csv."
         )
     items: list[ItemRecord] = []
+    held: tuple[HeldItem, ...] = ()
     if items_file is not None:
-        read = read_items(items_file, study, specs, limit, names=parse_columns(columns), public_set=public_set)
-        items = read.items
+        admitted = on_studies(settings, lambda studies: studies.held_items(study.id)) if study.trained_raters else []
+        read = read_items(
+            items_file, study, specs, limit, names=parse_columns(columns), public_set=public_set, attention=attention,
+            admitted=[one for one in admitted if one.admitted_by],
+        )  # fmt: skip
+        items, held = read.items, read.held
         if dry_run:
             typer.echo("\n".join(preview(read)))
         for sentence in (*read.told, *read.skipped.sentences()):
@@ -77,9 +94,20 @@ def import_study(
             f"Nothing was stored. Without --dry-run: {len(items)} item{'s' * (len(items) != 1)} of study {study.id}."
         )
         return
-    on_studies(settings, lambda studies: store_study(studies, study, items))
+    stored = on_studies(settings, lambda studies: store_study(studies, study, items, texts))
+    on_studies(settings, lambda studies: studies.keep_held(study.id, held, only=True))
+    if held:
+        typer.echo(f"Held back as crises: {len(held)}. heard study held-back {study.id} lists them with their reasons.")
+    for sentence in stored.sentences():
+        typer.echo(sentence)
     own = [answer for item in items for answer in item.answers if answer.text]
     if leaks := sum(bool(answer.leak) for answer in own):
         typer.echo(f"{leaks} of {len(own)} answers give away who wrote them; results leave them out unless asked.")
     typer.echo(f"Study {study.id} is stored" + (f" with {len(items)} items." if items else "."))
+    typer.echo(_told(texts))
     typer.echo(next_step(study, settings, written=not study.arms))
+
+
+def _told(texts: "StudyTexts") -> str:
+    own = [name for name in ("information", "consent", "debrief", "words") if name in texts.texts]
+    return f"Its texts are version {texts.version}: {', '.join(own) or 'none of its own'}, in {texts.text('language')}."

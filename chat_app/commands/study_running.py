@@ -23,7 +23,9 @@ def status(
     from heard.hints import nearest_name
 
     async def read(studies: "StudyStore") -> "list[tuple[StudyRecord, StudyCounts]]":
-        return [(record, await study_counts(studies.engine, record.id)) for record in await studies.studies()]
+        return [
+            (record, await study_counts(studies.engine, record.id)) for record in await studies.studies(copies=True)
+        ]
 
     async def registered(studies: "StudyStore") -> dict[str, str]:
         found = [(name, await preregistration(studies.engine, name)) for name in known]
@@ -92,8 +94,11 @@ def release(
 
 
 def _status(record: "StudyRecord", counts: "StudyCounts") -> str:
+    from heard.db.study_records import Phase
+
     ended = f", ended on {record.ended_at:%Y-%m-%d}" if record.ended_at else ""
-    lines = [f"{record.id} ({record.kind.value}{ended})"]
+    copy = {Phase.STUDY: "", Phase.PREVIEW: ", a preview: nothing in it counts", Phase.PILOT: ", a pilot"}[record.phase]
+    lines = [f"{record.id} ({record.kind.value}{copy}{ended})"]
     if counts.items:
         attention = f", {counts.attention} of them for attention" if counts.attention else ""
         lines.append(f"items        {counts.items}{attention}")
@@ -103,8 +108,11 @@ def _status(record: "StudyRecord", counts: "StudyCounts") -> str:
         lines.append(f"answers      {source}: {', '.join(parts)}")
     for condition, number in counts.people.items():
         group = f"{condition}: " if condition is not None else ""
-        lines.append(f"people       {group}{number}, completed {counts.completed[condition]}")
+        out = f", screened out {counts.screened_out[condition]}" if condition in counts.screened_out else ""
+        lines.append(f"people       {group}{number}, completed {counts.completed[condition]}{out}")
     if not counts.people:
         lines.append("people       0")
+    if counts.archived:
+        lines.append(f"archived     {counts.archived} answers that no import names now")
     lines.append(f"votes        {counts.votes} on {counts.ballots} ballots")
     return "\n".join(lines)

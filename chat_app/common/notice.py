@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from jinja2 import Environment, FileSystemLoader, StrictUndefined, pass_context
+from jinja2.runtime import Context
 from markupsafe import Markup
 
 from heard.chat_app.common.places import in_force
@@ -23,14 +24,33 @@ HERE = Path(__file__).parents[1] / "web" / "pages"
 
 @lru_cache(maxsize=1)
 def templates() -> Environment:
-    """Return the environment of the page templates, in which everything is escaped unless it is Markup."""
-    return Environment(
+    """Return the environment of the page templates, in which everything is escaped unless it is Markup.
+
+    A page that is rendered with `words` says what is marked as translatable in their language; all others in English.
+    """
+    made = Environment(
         loader=FileSystemLoader(HERE / "templates"),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
+        extensions=["jinja2.ext.i18n"],
     )
+    made.policies["ext.i18n.trimmed"] = True
+    made.install_gettext_callables(_in_words, _counted_in_words, newstyle=True)  # type: ignore[attr-defined]
+    return made
+
+
+@pass_context
+def _in_words(context: Context, text: str) -> str:
+    words = context.get("words")
+    return str(words.gettext(text)) if words else text
+
+
+@pass_context
+def _counted_in_words(context: Context, one: str, many: str, number: int) -> str:
+    words = context.get("words")
+    return str(words.ngettext(one, many, number)) if words else one if number == 1 else many
 
 
 @dataclass(frozen=True, slots=True)

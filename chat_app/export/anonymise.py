@@ -152,6 +152,9 @@ class _DataSet:
     def __init__(self, source: Path, folder: Path) -> None:
         self.source, self.folder = source, folder
         self.tables, self.entries = _tables_in(source)
+        _, heading, asked = (source / "codebook.md").read_text("utf-8").partition("\n## Questions of ")
+        self.questions = heading + asked
+        """The codebook's sections on a study's questions, as they are."""
         self.ids = _Ids()
         self.files: list[FileRecord] = []
         self.rows: dict[str, int] = {}
@@ -178,7 +181,7 @@ class _DataSet:
         extra = io.StringIO()
         csv.writer(extra, lineterminator="\n", quoting=csv.QUOTE_ALL).writerows(self.entries)
         self.write("codebook.csv", (codebook_csv(shown) + extra.getvalue()).encode())
-        self.write("codebook.md", (OUR_NOTES + codebook_markdown(shown).removeprefix(NOTES)).encode())
+        self.write("codebook.md", (OUR_NOTES + codebook_markdown(shown).removeprefix(NOTES) + self.questions).encode())
 
     def write(self, name: str, body: bytes) -> None:
         """Write one file and note its hash."""

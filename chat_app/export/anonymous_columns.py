@@ -41,9 +41,10 @@ _BALLOT = {
 _VOTE = _keep("choice", "most", "least") | {"reason": _W} | _keep("seconds", "width_class") | {"voted_at": _D}
 CHANGES: dict[str, dict[str, Change]] = {
     "studies": {"study": _K, "kind": _K, "definition": Change.DEFINITION, "definition_sha256": _K},
+    "study_texts": _keep("study", "version", "texts"),
     "people": {
-        "study": _K, "participant": _I, "condition": _K, "started_at": _D, "completed": _K, "completed_at": _D,
-        "closing": _W, "ballots": _K, "votes": _K,
+        "study": _K, "participant": _I, "condition": _K, "started_at": _D, "screened_out_at": _D, "completed": _K,
+        "completed_at": _D, "closing": _W, "ballots": _K, "votes": _K, "texts_version": _K,
     },
     "items": {"study": _K, "item": _I, "item_number": _K, "message": _S, "attention": _K},
     "answers": {
@@ -58,7 +59,7 @@ CHANGES: dict[str, dict[str, Change]] = {
         "ballot": _B, "answer": _I,
         **_keep("position", "letter", "most", "least", "source", "votable", "not_votable_because", "leak"),
     },
-    "votes_wide": _BALLOT | _VOTE | _keep("changes", "most_source", "least_source", "attention_passed",
+    "votes_wide": _BALLOT | _VOTE | _keep("changes", "texts_version", "most_source", "least_source", "attention_passed",
                                           "closed_reason") | _SIDES,
     "vote_changes": {"study": _K, "participant": _I, "ballot": _B, "number": _K, **_VOTE},
     "unvoted": _BALLOT | {"closed_reason": _K} | _SIDES,
@@ -71,8 +72,8 @@ CHANGES: dict[str, dict[str, Change]] = {
 }  # fmt: skip
 """By table, what becomes of its columns. A table or a column that is not here is left out."""
 ORDER = {
-    "studies": ("study",), "people": ("participant",), "items": ("item_number", "item"),
-    "answers": ("item_number", "answer"), "votes_long": ("ballot", "position"),
+    "studies": ("study",), "study_texts": ("study", "version"), "people": ("participant",),
+    "items": ("item_number", "item"), "answers": ("item_number", "answer"), "votes_long": ("ballot", "position"),
     "votes_wide": ("participant", "ballot_number"), "vote_changes": ("ballot", "number"), "unvoted": ("ballot",),
     "question_answers": ("participant", "after_ballots", "question"),
     "question_scores": ("participant", "after_ballots", "file", "score"),

@@ -2,9 +2,13 @@
 
 import csv
 import io
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from itertools import groupby
+from operator import itemgetter
 
 from heard.chat_app.export.columns import ExportTable
+from heard.chat_app.export.flag_table import csv_cell
+from heard.chat_app.export.question_tables import Entry
 
 HEADINGS = ("table", "column", "type", "meaning", "values", "origin")
 
@@ -27,8 +31,8 @@ people may have named themselves or others.
 """
 
 
-def codebook_csv(tables: Iterable[ExportTable]) -> str:
-    """Return the codebook as CSV, one row for each column."""
+def codebook_csv(tables: Iterable[ExportTable], questions: Sequence[Entry] = ()) -> str:
+    """Return the codebook as CSV, one row for each column, then one for each question and score of the studies."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n", quoting=csv.QUOTE_ALL)
     writer.writerow(HEADINGS)
@@ -36,17 +40,27 @@ def codebook_csv(tables: Iterable[ExportTable]) -> str:
         for column in table.columns:
             row = (table.name, column.name, column.kind.value, column.meaning, column.values, column.origin)
             writer.writerow(row)
+    writer.writerows([csv_cell(cell) for cell in entry] for entry in questions)
     return out.getvalue()
 
 
-def codebook_markdown(tables: Iterable[ExportTable]) -> str:
-    """Return the codebook as Markdown, a section for each table with a line for each column."""
+def codebook_markdown(tables: Iterable[ExportTable], questions: Sequence[Entry] = ()) -> str:
+    """Return the codebook as Markdown, a section for each table with a line for each column, and then one for the
+    questions and one for the scores of each study."""
     parts = [NOTES]
     for table in tables:
         lines = [f"\n## {table.name}\n", f"One row is {table.row}.\n"]
         lines += ["| column | type | meaning | values | origin |", "|---|---|---|---|---|"]
         for column in table.columns:
             cells = (f"`{column.name}`", column.kind.value, column.meaning, column.values, column.origin)
-            lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
+            lines.append(_row(cells))
+        parts.append("\n".join(lines) + "\n")
+    for heading, entries in groupby(sorted(questions, key=itemgetter(0)), itemgetter(0)):
+        lines = [f"\n## {heading[0].upper()}{heading[1:]}\n", "| name | kind | wording or rule | values | where |"]
+        lines += ["|---|---|---|---|---|", *(_row((f"`{entry[1]}`", *entry[2:])) for entry in entries)]
         parts.append("\n".join(lines) + "\n")
     return "".join(parts)
+
+
+def _row(cells: Iterable[str]) -> str:
+    return "| " + " | ".join(" ".join(cell.split()).replace("|", "\\|") for cell in cells) + " |"

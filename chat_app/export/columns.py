@@ -39,8 +39,8 @@ SCALES = ("cognitive", "emotional", "behavioral", "empathy", "perceived")
 
 T, J, W, N, B, D = Kind.TEXT, Kind.JSON, Kind.WHOLE, Kind.NUMBER, Kind.YES_NO, Kind.TIME
 
-_STUDY = Column("study", T, "The study's id.", origin="study.id")
-_PARTICIPANT = Column(
+STUDY = Column("study", T, "The study's id.", origin="study.id")
+PARTICIPANT = Column(
     "participant", T, "Pseudonym of the person in one study of this export; the key of the table people.",
     "p000001, p000002, ..", "row of people",
 )  # fmt: skip
@@ -76,8 +76,13 @@ _REASON = Column("reason", T, "Why, in the person's own words.", origin="vote.re
 _LETTERED = f"{LETTERS[0]} to {LETTERS[-1]}; empty unless choice is ranked"
 _LEAST = f"The letter of the answer marked as least empathetic; asked from {LEAST_FROM} answers up."
 
+_TEXTS_VERSION = Column(
+    "texts_version", T, "Version of the study's texts that the person had agreed to; see study_texts.",
+    "12 hexadecimal digits; empty before there were texts",
+)  # fmt: skip
+
 STUDIES = (
-    _STUDY,
+    STUDY,
     Column("kind", T, "Where people vote.", "survey (fixed items), live (own conversations)", "study.kind"),
     Column(
         "definition", J, "The study's file. Left out are its seed and completion code, and the list of allowed ids.",
@@ -89,9 +94,16 @@ STUDIES = (
     Column("created_at", D, "When the study was first loaded.", origin="study.created_at"),
 )  # fmt: skip
 
+STUDY_TEXTS = (
+    replace(STUDY, origin="study_texts.study_id"),
+    Column("version", T, "The version's name: the sha256 of its texts.", "12 hexadecimal digits"),
+    Column("texts", J, "What people were told: information, consent, debrief and more by name.", "an object"),
+    Column("stored_at", D, "When the version was stored."),
+)
+
 PEOPLE = (
-    _STUDY,
-    _PARTICIPANT,
+    STUDY,
+    PARTICIPANT,
     Column(
         "participant_id",
         T,
@@ -109,18 +121,27 @@ PEOPLE = (
     ),
     Column("completed", B, "Whether the person reached the end.", origin="enrolment.completed_at is there"),
     Column("completed_at", D, "When the person reached the end.", origin="enrolment.completed_at"),
+    Column(
+        "screened_out_at",
+        D,
+        "When an answer to a question sent the person away; empty for nearly everybody.",
+        origin="enrolment.screened_out_at",
+    ),
     Column("closing", T, "Answer to the open question at the end.", origin="enrolment.closing"),
+    replace(_TEXTS_VERSION, origin="enrolment.texts_version"),
     Column("ballots", W, "Ballots drawn for the person.", "0 or more", "counted in ballot"),
     Column("votes", W, "Ballots that have a vote, skipped ones too.", "0 to ballots", "counted in vote"),
 )
 
 ITEMS = (
-    _STUDY,
+    STUDY,
     _ITEM,
     _ITEM_NUMBER,
     _MESSAGE,
     replace(_ATTENTION, origin="item.attention"),
-    replace(_PARTICIPANT, meaning="In a live study: who wrote the message."),
+    Column("admitted_by", T, "Who admitted a message that reads like a crisis.", "a name", "item.admitted_by"),
+    Column("admitted_at", D, "When it was admitted.", origin="item.admitted_at"),
+    replace(PARTICIPANT, meaning="In a live study: who wrote the message."),
     Column("conversation", T, "In a live study: the conversation it stands in.", origin="ballot.conversation_id"),
 )
 
@@ -191,7 +212,7 @@ def _of_answer(columns: Iterable[Column]) -> tuple[Column, ...]:
 
 ANSWERS = _of_answer(
     (
-        replace(_STUDY, origin="answer.study_id"),
+        replace(STUDY, origin="answer.study_id"),
         replace(_ITEM, meaning=_ITEM.meaning + " Empty in a live study: votes_wide has it.", origin="answer.item_id"),
         _ITEM_NUMBER,
         replace(_ANSWER, origin="answer.id"),
@@ -234,8 +255,8 @@ ANSWERS = _of_answer(
 )  # fmt: skip
 
 _BALLOT = (
-    _STUDY,
-    _PARTICIPANT,
+    STUDY,
+    PARTICIPANT,
     replace(_CONDITION, origin="ballot.condition"),
     Column("completed", B, "Whether the person reached the end of the study.", origin="enrolment.completed_at"),
     _BALLOT_KEY,
@@ -255,6 +276,7 @@ _VOTE = (
     replace(_WIDTH, origin="vote.width_class"),
     Column("voted_at", D, "When the vote was taken, or last changed.", origin="vote.voted_at"),
     Column("changes", W, "How often the vote was changed; see vote_changes.", "0 or more", "vote.changes"),
+    replace(_TEXTS_VERSION, origin="vote.texts_version"),
 )
 _VOTABLE = (
     Column("votable", B, "Whether the answer could be chosen.", origin="slot.votable"),
@@ -321,8 +343,8 @@ WIDE_FULL = (*_BALLOT, *_WIDE_VOTE, _MESSAGE, *_sides(_SIDES_FULL))
 UNVOTED = (*_BALLOT, _CLOSED, *_sides(_SIDES_UNVOTED))
 
 CHANGES = (
-    _STUDY,
-    _PARTICIPANT,
+    STUDY,
+    PARTICIPANT,
     _BALLOT_KEY,
     Column("number", W, "1 is the first vote on the ballot; the newest stands in votes_wide.", "1, 2, .."),
     _CHOICE,
@@ -353,6 +375,7 @@ def tables(*, external_ids: bool, full: bool) -> dict[str, ExportTable]:
         table.name: table
         for table in (
             ExportTable("studies", "one study", STUDIES),
+            ExportTable("study_texts", "one version of a study's texts", _with_origins(STUDY_TEXTS, "study_texts")),
             ExportTable("people", "one person in one study", people),
             ExportTable("items", "one message that was answered", ITEMS),
             ExportTable("answers", "one answer that could stand on a ballot", _with_origins(ANSWERS, "answer")),

@@ -22,6 +22,13 @@ from heard.chat_app.export.columns import OF_BALLOT, tables
 from heard.chat_app.export.feedback_columns import FELT_HEARD, THUMBS
 from heard.chat_app.export.folder import FORMAT, MANIFEST, ExportError, atomic_folder
 from heard.chat_app.export.people import ParticipantKeys
+from heard.chat_app.export.question_tables import (
+    QUESTION_ANSWERS,
+    QUESTION_SCORES,
+    codebook_entries,
+    files_in,
+    with_scores,
+)
 from heard.chat_app.export.rows import (
     CACHED_ANSWERS,
     AnswerCache,
@@ -35,9 +42,12 @@ from heard.chat_app.export.rows import (
     wide_chunk,
 )
 from heard.chat_app.export.table_files import BOM, FileRecord, HashedFile, TableFiles
+from heard.chat_app.questions.question_file import QuestionFile
 from heard.db.preregistration import Preregistration, preregistration
 from heard.db.research_export import ALLOWED, TEXTS, Engine, ExportReader, Total, export_reader
 from heard.db.research_export_feedback import felt_heard, thumbs
+from heard.db.research_export_questions import question_answers_of
+from heard.db.research_export_texts import study_texts
 from heard.db.study_records import LETTERS
 from heard.hints import nearest_name
 
@@ -100,13 +110,20 @@ class _Export:
         self.studies: dict[str, str] = {}
         self.people = ParticipantKeys()
         self.item_numbers: dict[str, int] = {}
+        self.questions: dict[str, list[QuestionFile]] = {}
+        """The files of questions by study, of those that ask any."""
 
     async def run(self) -> dict[str, Any]:
         """Write every table, then the codebook, and the manifest last. Returns the manifest."""
         totals = await self.reader.totals()
         with ThreadPoolExecutor(4) as pool:
             await self._studies(pool)
+            with self._open_tables(pool, "study_texts") as (files,):
+                async for batch in study_texts(self.reader, self.options.study):
+                    files.write(plain_chunk(self.tables["study_texts"], batch))
             await self._people(pool)
+            if self.questions:
+                await self._questions(pool)
             await self._items(pool)
             with self._open_tables(pool, "vote_changes") as (files,):
                 async for batch in self.reader.changes():
@@ -118,9 +135,9 @@ class _Export:
                     with self._open_tables(pool, table.name) as (files,):
                         async for batch in batches(self.reader):
                             files.write(plain_chunk(table, batch))
-        mark = BOM.decode() if self.options.excel else ""
-        self._write_text("codebook.csv", mark + codebook_csv(self.tables.values()))
-        self._write_text("codebook.md", codebook_markdown(self.tables.values()))
+        mark, asked = BOM.decode() if self.options.excel else "", codebook_entries(self.questions)
+        self._write_text("codebook.csv", mark + codebook_csv(self.tables.values(), asked))
+        self._write_text("codebook.md", codebook_markdown(self.tables.values(), asked))
         manifest = self._manifest(totals, await self.reader.revision())
         self._write_text(MANIFEST, json.dumps(manifest, ensure_ascii=False, indent=2) + "\n")
         return manifest
@@ -129,6 +146,7 @@ class _Export:
         with self._open_tables(pool, "studies") as (files,):
             async for batch in self.reader.studies():
                 self.studies |= dict(zip(batch["id"], batch["definition_sha256"], strict=True))
+                self.questions |= files_in(batch)
                 files.write(study_chunk(self.tables["studies"], batch, external_ids=self.options.external_ids))
 
     async def _people(self, pool: ThreadPoolExecutor) -> None:
@@ -136,6 +154,16 @@ class _Export:
             async for batch in self.reader.people():
                 self.people.add(batch)
                 files.write(plain_chunk(self.tables["people"], self.people.with_keys(batch)))
+
+    async def _questions(self, pool: ThreadPoolExecutor) -> None:
+        tables = (QUESTION_ANSWERS, QUESTION_SCORES)
+        self.tables |= {table.name: table for table in tables}
+        read = question_answers_of(self.reader, list(self.questions))
+        with self._open_tables(pool, *(table.name for table in tables)) as files:
+            async for batches in with_scores(self.questions, read):
+                for file, table, batch in zip(files, tables, batches, strict=True):
+                    if batch:
+                        file.write(plain_chunk(table, self.people.with_keys(batch)))
 
     async def _items(self, pool: ThreadPoolExecutor) -> None:
         with self._open_tables(pool, "items") as (files,):

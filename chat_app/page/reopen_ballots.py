@@ -40,7 +40,8 @@ async def ballot_entries(
             case Outcome.ANSWERED:
                 answers = await services.studies.answers_of(ballot.id)
                 study = await study_of_ballot(services, ballot)
-                props = ballot_props(ballot, answers, study, vote, replies.get(ballot.message_id))
+                finished = study.reveal and await services.studies.has_finished(study.id, participant_id)
+                props = ballot_props(ballot, answers, study, vote, replies.get(ballot.message_id), finished=finished)
                 entries[ballot.message_id] = BallotEntry(BALLOT, props)
             case Outcome.STOPPED:
                 entries[ballot.message_id] = BallotEntry(STOPPED_BALLOT, None)

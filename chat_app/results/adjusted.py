@@ -89,7 +89,7 @@ class Adjusted:
 
 async def adjusted(studies: StudyStore, study_id: str, wanted: VoteFilter, names: Collection[str]) -> Adjusted:
     """Return the strengths adjusted for some of COVARIATES. Raises StoreError."""
-    votes = await read_votes(studies.engine, study_id, rows=True, min_seconds=wanted.min_seconds)
+    votes = await read_votes(studies.engine, study_id, rows=True, details=True, min_seconds=wanted.min_seconds)
     words = await answer_words(studies.engine, study_id)
     return await asyncio.to_thread(compute_adjusted, study_id, votes, words, wanted, names)
 

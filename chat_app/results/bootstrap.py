@@ -1,9 +1,9 @@
 """The two-way bootstrap: percentiles over samples of people and of items, drawn with replacement and crossed.
 
 A vote's weight is the number of times that its person was drawn times that of its item: the pigeonhole bootstrap (Owen
-2007, "The pigeonhole bootstrap"). It counts the chance of single votes up to three times, so that its intervals are too
-wide where that is most of the variance, and its percentiles are too narrow with few items: the intervals that are shown
-are those of `two_way.py`. In a live study, where everybody writes their own messages, people alone are drawn.
+2007, "The pigeonhole bootstrap"). It counts the chance of single votes up to three times, so that its intervals are
+wider where that is most of the variance, and it takes a fit for each sample: the intervals that are shown are those of
+`two_way.py`. In a live study, where everybody writes their own messages, people alone are drawn.
 """
 
 from collections.abc import Callable, Sequence
@@ -77,13 +77,12 @@ class _Fits:
 
     def __init__(self, cells: Sequence[Cell], cell: Ints) -> None:
         patterns, self._row, self._used = patterns_of(cells, cell)
-        every = np.bincount(self._row, minlength=len(patterns)).astype(float)
-        choices, _ = choose_model(patterns, every)
+        choices, _ = choose_model(patterns)
         self.sources: list[str] = []
         if isinstance(choices, str):
             return
         self._choices, self.sources = choices, choices.layout.sources
-        self._best = fit(choices, every)
+        self._best = fit(choices, np.bincount(self._row, minlength=len(patterns)).astype(float))
         self._ranked = np.array([choice is not Choice.SAME for _, choice, *_ in patterns])
         self._known: dict[bytes, bool] = {}
 

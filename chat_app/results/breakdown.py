@@ -101,7 +101,7 @@ KINDS = ("item", "condition", "source")
 
 async def breakdown(studies: StudyStore, study_id: str, wanted: VoteFilter, by: str) -> Breakdown:
     """Return the table of a study by one of KINDS. Raises StoreError."""
-    votes = await read_votes(studies.engine, study_id, rows=True, min_seconds=wanted.min_seconds)
+    votes = await read_votes(studies.engine, study_id, rows=True, details=True, min_seconds=wanted.min_seconds)
     items = await studies.items(study_id, answers=False)
     return await asyncio.to_thread(compute_breakdown, study_id, votes, items, wanted, by)
 

@@ -7,6 +7,7 @@ share one strength. Intervals are of the two-way sandwich: the votes' gradients,
 """
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from math import sqrt
 from typing import Any
 
@@ -41,7 +42,7 @@ def strengths(cells: Sequence[Cell], cell: Ints, person: Ints, item: Ints) -> St
     if len(row) == 0:
         return _not_estimable(NOTHING, 0, 0, 0)
     every = np.bincount(row, minlength=len(patterns)).astype(float)
-    choices, position_reason = choose_model(patterns, every)
+    choices, position_reason = choose_model(patterns)
     if isinstance(choices, str):
         return _not_estimable(choices, len(row), people, items)
     best = fit(choices, every)
@@ -59,7 +60,7 @@ def strengths(cells: Sequence[Cell], cell: Ints, person: Ints, item: Ints) -> St
     return Strengths(None, *found, position_reason, reason, len(row), people, items)
 
 
-def patterns_of(cells: Sequence[Cell], cell: Ints) -> tuple[list[Pattern], Ints, Ints]:
+def patterns_of(cells: Sequence[Cell], cell: Ints) -> tuple[tuple[Pattern, ...], Ints, Ints]:
     """Return the R patterns of the votes that compare something, the pattern of each of them, and which they are."""
     patterns: dict[Pattern, int] = {}
     of_cell = np.full(max(len(cells), 1), -1)
@@ -67,7 +68,7 @@ def patterns_of(cells: Sequence[Cell], cell: Ints) -> tuple[list[Pattern], Ints,
         if (pattern := pattern_of(cells[number])) is not None:
             of_cell[number] = patterns.setdefault(pattern, len(patterns))
     row = of_cell[cell] if len(cell) else np.zeros(0, dtype=int)
-    return list(patterns), row[row >= 0], row >= 0
+    return tuple(patterns), row[row >= 0], row >= 0
 
 
 def _errors(
@@ -92,9 +93,11 @@ def _errors(
     return figures, errors, clusters.quantile, None
 
 
-def choose_model(patterns: list[Pattern], every: Floats) -> tuple[Choices | str, str | None]:
-    """Return the choices under the largest model with a finite fit, or why there is none; and why positions are left
-    out, if they are."""
+@lru_cache(maxsize=4)  # a page that is read again while votes come in has the same patterns, seldom a new one
+def choose_model(patterns: tuple[Pattern, ...]) -> tuple[Choices | str, str | None]:
+    """Return the choices under the largest model with a finite fit of votes of these patterns, or why there is none;
+    and why positions are left out, if they are."""
+    every = np.ones(len(patterns))
     sources = sorted({source for slots, *_ in patterns for source, _ in slots})
     if len(sources) < 2:
         return NOTHING, None

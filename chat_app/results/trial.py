@@ -55,7 +55,9 @@ class Showings:
 def trial(rows: TrialRows, wanted: VoteFilter) -> list[TrialArm]:
     """Return the effect on the share of most, for all sources together and for each; empty without a trial."""
     columns = (rows.source, rows.answer, rows.person, rows.assigned, rows.most)
-    showings = Showings(*(np.array(column, dtype=int) for column in columns))
+    source, *others = (np.array(column, dtype=int) for column in columns)
+    listed = sorted(rows.sources)  # so that what chance draws does not hang on the order in which rows were read
+    showings = Showings(np.array([listed.index(name) for name in rows.sources], dtype=int)[source], *others)
     keep = np.ones(len(showings.source), dtype=bool)
     if not wanted.with_leaks:
         keep &= np.array(rows.leak, dtype=int) == 0
@@ -65,9 +67,9 @@ def trial(rows: TrialRows, wanted: VoteFilter) -> list[TrialArm]:
         named = [number for number, name in enumerate(rows.conditions) if name == wanted.condition]
         keep &= np.isin(np.array(rows.condition, dtype=int), named)
     showings = showings.take(keep)
-    names = sorted((rows.sources[number], int(number)) for number in np.unique(showings.source))
-    of_each = [effect(name, showings.take(showings.source == number)) for name, number in names]
-    return [effect(None, showings), *of_each] if names else []
+    known = np.unique(showings.source).tolist()
+    of_each = [effect(listed[number], showings.take(showings.source == number)) for number in known]
+    return [effect(None, showings), *of_each] if known else []
 
 
 def effect(name: str | None, showings: Showings) -> TrialArm:
@@ -143,6 +145,8 @@ def _randomisation_p(showings: Showings) -> float:
         inside = showings.take(showings.source == source)
         _, first, answer = np.unique(inside.answer, return_index=True, return_inverse=True)
         arm, marks, shown = inside.assigned[first], np.bincount(answer, weights=inside.most), np.bincount(answer)
+        order = np.lexsort((arm, shown, marks))
+        arm, marks, shown = arm[order], marks[order], shown[order]
         weight = len(inside.source) / len(showings.source)
         seen += weight * float(_gap(arm[None, :], marks, shown)[0])
         for start in range(0, number, CHUNK):

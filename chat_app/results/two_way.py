@@ -2,10 +2,9 @@
 
 What a person marks is alike from item to item, and what an item gets is alike from person to person, because the same
 answers were shown. The variance is that of Cameron, Gelbach & Miller (2011, "Robust inference with multiway
-clustering", eq. 2.9): between people, plus between items, minus between the pairs of both, which both of these hold. Of
-it and of each part the largest is taken (MacKinnon, Nielsen & Webb 2024, "Jackknife inference with two-way
-clustering"): by chance it can come out too small, or below 0. Quantiles are Student's, on one degree of freedom less
-than the smaller number of clusters.
+clustering", eq. 2.9): between people, plus between items, minus between the pairs of both, which both of these hold. By
+chance that can come out too small, or below 0; it is taken as at least the last of the three, that of votes as if
+independent. Quantiles are Student's, on one degree of freedom less than the smaller number of clusters.
 """
 
 from dataclasses import dataclass
@@ -93,7 +92,7 @@ class Spread:
     def variance(self, weights: Floats) -> float:
         """Return the variance of the figures' sum with these P weights."""
         person, item, pair = (float(weights @ one @ weights) for one in (self.person, self.item, self.pair))
-        return max(person + item - pair, person, item, pair, 0.0)
+        return max(person + item - pair, pair, 0.0)
 
 
 def two_way_variance(scores: Floats, person: Ints, item: Ints) -> Floats:

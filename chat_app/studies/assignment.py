@@ -24,15 +24,18 @@ from heard.db.study_records import (
     ItemRecord,
     SlotRecord,
 )
+from heard.sentences import Sentence, sentence
 
-FULL = "This study has all the people that it needs. Thank you for wanting to take part."
-NOT_LISTED = "This study is open to invited people only, and this link is not on its list. Ask whoever sent it to you."
-NO_LINK = "This study is open to invited people only. Open the link that was sent to you."
-NO_ID = (
+FULL = sentence("This study has all the people that it needs. Thank you for wanting to take part.")
+NOT_LISTED = sentence(
+    "This study is open to invited people only, and this link is not on its list. Ask whoever sent it to you."
+)
+NO_LINK = sentence("This study is open to invited people only. Open the link that was sent to you.")
+NO_ID = sentence(
     "This study needs a link with an id of your own, and the one that you opened has none. Open the whole link that "
     "was sent to you, or ask whoever sent it for a new one. Nothing about you was stored."
 )
-NO_ITEMS = "This study has nothing to judge yet. Whoever runs it must add its items first."
+NO_ITEMS = sentence("This study has nothing to judge yet. Whoever runs it must add its items first.")
 FEWEST_ANSWERS = 2
 """Fewest answers on a ballot."""
 
@@ -42,7 +45,7 @@ def new_seed() -> int:
     return secrets.randbits(31)
 
 
-def admission_refusal(study: StudyFile, external_id: str | None) -> str | None:
+def admission_refusal(study: StudyFile, external_id: str | None) -> Sentence | None:
     """Return why a person with this external id may not take part, as a sentence for the page; None if they may."""
     if external_id is not None:
         return None if study.admits(external_id) else NOT_LISTED
@@ -83,7 +86,8 @@ def draw_survey(study: StudyFile, items: Sequence[ItemRecord]) -> DrawSurvey:
     attention item at a random place that is not the first.
 
     `items` must be loaded with their answers. Only COMPLETE answers are on a ballot, and for an ordinary item only the
-    condition's; an item with fewer than two of them is never drawn. All but the order of the answers comes from
+    condition's; an item with fewer than two of them is never drawn, nor an
+    admitted crisis without trained raters. All but the order of the answers comes from
     the enrolment's seed. The function raises StudyRefused if there is nothing to draw.
     """
 
@@ -91,7 +95,7 @@ def draw_survey(study: StudyFile, items: Sequence[ItemRecord]) -> DrawSurvey:
         chance = random.Random(enrolment.seed)
         condition = study.condition(enrolment.condition)
         usable = {item.id: _usable_answers(item, condition.sources if condition else ()) for item in items}
-        drawable = [item for item in items if len(usable[item.id]) >= FEWEST_ANSWERS]
+        drawable = [item for item in items if len(usable[item.id]) >= FEWEST_ANSWERS and may_be_given(study, item)]
         ordinary = [item for item in drawable if item.attention is None]
         if not ordinary:
             raise StudyRefused(NO_ITEMS)
@@ -113,6 +117,11 @@ def draw_survey(study: StudyFile, items: Sequence[ItemRecord]) -> DrawSurvey:
         ]
 
     return draw
+
+
+def may_be_given(study: StudyFile, item: ItemRecord) -> bool:
+    """Return whether a ballot may hold this item: a message that reads like a crisis only with trained raters."""
+    return item.admitted_by is None or study.trained_raters
 
 
 def draw_live(

@@ -62,8 +62,12 @@ def ballot_props(
     study: StudyFile,
     vote: VoteRecord | None,
     reply: ReplyRecord | None,
+    *,
+    finished: bool = False,
 ) -> Props:
     """Return the props of a ballot as its person may see it: `blind_props`, and after a vote `vote` and `reveal`.
+
+    `finished` says whether the person has judged as many messages as the study requires.
 
     `reply` is the stored reply to the ballot's message, if any; the prop `stands` is then the letter of its answer.
     """
@@ -73,7 +77,7 @@ def ballot_props(
         props["stands"] = stands
     if vote is not None:
         props["vote"] = asdict(Marks.of(vote))
-        props["reveal"] = revealed_sources(answers) if is_informed(study.reveal, vote) else None
+        props["reveal"] = revealed_sources(answers) if is_informed(study.reveal, finished, vote) else None
     return props
 
 

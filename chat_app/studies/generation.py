@@ -14,10 +14,11 @@ from heard.chat_app.studies.broken_ends import BROKE_OFF, breaks_off
 from heard.chat_app.studies.study_answers import write_answer
 from heard.chat_app.studies.study_file import Arm, StudyFile, StudyFileError, record_of, study_of
 from heard.chat_app.studies.study_items import pending_answers
+from heard.chat_app.studies.study_texts import StudyTexts
 from heard.db.errors import StudyRefused
 from heard.db.studies import BEGUN
 from heard.db.study_counts import study_counts
-from heard.db.study_records import AnswerRecord, AnswerStatus, ItemRecord, StudyKind
+from heard.db.study_records import AnswerRecord, AnswerStatus, ItemRecord, SavedStudy, StudyKind
 from heard.db.study_store import StudyStore
 
 MOST_FAILURES_IN_A_ROW = 5
@@ -55,27 +56,39 @@ class Report:
     """Number of answers not tried by model, because it had failed too often in a row."""
 
 
-async def store_study(studies: StudyStore, study: StudyFile, items: Sequence[ItemRecord]) -> StudyFile:
-    """Store a study with its items, or update it. Returns it with its seed.
+@dataclass(frozen=True, slots=True)
+class StoredStudy:
+    """A study as it is stored now, and what became of the answers that were there."""
 
-    Complete answers of arms are kept, unless the arm or the study's auto_improve has changed. Raises StudyRefused if
-    anything differs after ballots have been drawn.
+    study: StudyFile
+    saved: SavedStudy
+
+    def sentences(self) -> list[str]:
+        """Return what there is to tell of the archive; nothing is as a rule."""
+        told = []
+        if number := self.saved.restored:
+            told.append(f"{number} answer{'s' * (number != 1)} came back from the archive.")
+        if number := self.saved.archived:
+            told.append(
+                f"{number} answer{'s' * (number != 1)} that this import does not name went into the archive. "
+                "Name their items and arms again as before, and they come back."
+            )
+        return told
+
+
+async def store_study(
+    studies: StudyStore, study: StudyFile, items: Sequence[ItemRecord], texts: StudyTexts | None = None
+) -> StoredStudy:
+    """Store a study with its items, or update it. Returns it with its seed. `texts` are those beside its file; None
+    keeps the stored ones.
+
+    Complete answers of arms are kept, unless the arm or the study's auto_improve or guard has changed; then they go to
+    the archive. Raises StudyRefused if anything differs that may not after ballots have been drawn.
     """
     known = await studies.study(study.id)
-    record = record_of(study, known)
-    await studies.save_study(record, items)
-    before = study_of(known) if known else study
-    arms = {arm.name: arm for arm in study.arms}
-    for item in await studies.items(study.id):
-        for answer in item.answers:
-            arm = arms.get(answer.source)
-            if arm is None or item.attention is not None or answer.status is AnswerStatus.PENDING:
-                continue
-            same_arm = (answer.persona, answer.strategy, answer.model) == (arm.persona, arm.strategy, arm.model)
-            if not same_arm or before.auto_improve != study.auto_improve:
-                fresh = next(new for new in pending_answers(study, item.message) if new.source == answer.source)
-                await studies.save_answer(replace(fresh, id=answer.id, item_id=item.id))
-    return study_of(record)
+    record = record_of(study, known, texts.versioned if texts else None)
+    saved = await studies.save_study(record, items)
+    return StoredStudy(study_of(record), saved)
 
 
 def updated_items(study: StudyFile, items: Sequence[ItemRecord]) -> list[ItemRecord]:
@@ -83,7 +96,7 @@ def updated_items(study: StudyFile, items: Sequence[ItemRecord]) -> list[ItemRec
     named = {arm.name for arm in study.arms}
     return [
         item
-        if item.attention is not None
+        if item.comes_whole
         else replace(
             item,
             answers=(
@@ -116,7 +129,7 @@ def missing_answers(study: StudyFile, items: Sequence[ItemRecord]) -> list[Answe
     return [
         AnswerTask(item, arms[answer.source], answer)
         for item in items
-        if item.attention is None
+        if not item.comes_whole
         for answer in sorted(item.answers, key=lambda answer: answer.source)
         if answer.source in arms and answer.status is not AnswerStatus.COMPLETE
     ]
@@ -137,7 +150,7 @@ async def generate(
         raise StudyFileError(LIVE_STUDY.format(id=study.id))
     tasks = missing_answers(study, items)
     named = {arm.name for arm in study.arms}
-    ordinary = [answer.source for item in items if item.attention is None for answer in item.answers]
+    ordinary = [answer.source for item in items if not item.comes_whole for answer in item.answers]
     report = Report(already_complete=sum(source in named for source in ordinary) - len(tasks))
     if not tasks:
         return report

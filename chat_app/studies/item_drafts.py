@@ -1,8 +1,9 @@
 """What becomes the items of a survey while a file is read: messages with their answers, and what was left out."""
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 
 from heard.chat_app.safety.assessment import assess
 from heard.errors import UserError
@@ -40,7 +41,10 @@ class SkippedLines:
             (self.further_responses, "further responses to a message that has one"),
             (self.faulty, "no row of the table"),
             *((number, what) for what, number in self.of_format.items()),
-            (self.crisis, "a crisis: such a message never reaches a model or a ballot"),
+            (
+                self.crisis,
+                "a crisis: such a message never reaches a model or a ballot",
+            ),
         )
         return [f"Passed over: {number} line{'s' * (number != 1)} ({what})." for number, what in counts if number]
 
@@ -54,6 +58,11 @@ class ItemDraft:
     answers: dict[str, str] = field(default_factory=dict)
     """Source to answer."""
     attention: str | None = None
+    admitted_by: str | None = None
+    """Who admitted the message, which reads like a crisis."""
+    admitted_at: datetime | None = None
+    file: str = ""
+    """Name of the file, where it is another than the items'."""
     votes: float = 0.0
     """In a public set with several answers to a message: how many people found this one good. The best is taken."""
 
@@ -81,8 +90,20 @@ def best_of_each(found: Iterable[ItemDraft], skipped: SkippedLines) -> list[Item
     return list(drafts.values())
 
 
-def without_crises(drafts: list[ItemDraft], skipped: SkippedLines) -> list[ItemDraft]:
-    """Return the drafts whose message is no crisis; the others are counted in `skipped`."""
-    kept = [draft for draft in drafts if not assess(draft.message).crisis]
-    skipped.crisis += len(drafts) - len(kept)
-    return kept
+def without_crises(
+    drafts: list[ItemDraft], skipped: SkippedLines, admitted: Mapping[str, tuple[str, datetime]]
+) -> tuple[list[ItemDraft], list[tuple[ItemDraft, str]]]:
+    """Return the drafts whose message is no crisis or was `admitted` (message to who and when), and the others with the
+    danger that each speaks of. Those are counted in `skipped`."""
+    kept: list[ItemDraft] = []
+    held: list[tuple[ItemDraft, str]] = []
+    for draft in drafts:
+        verdict = assess(draft.message)
+        if verdict.crisis and draft.message in admitted:
+            draft.admitted_by, draft.admitted_at = admitted[draft.message]
+        elif verdict.crisis:
+            held.append((draft, verdict.category or verdict.danger.value))
+            continue
+        kept.append(draft)
+    skipped.crisis += len(held)
+    return kept, held

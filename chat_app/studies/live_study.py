@@ -20,6 +20,7 @@ from heard.chat_app.studies.study_file import (
     record_of,
     study_of,
 )
+from heard.chat_app.studies.study_texts import StudyTexts, read_texts, texts_of
 from heard.db.study_records import StudyKind, StudyRecord
 from heard.hints import nearest_name
 from heard.prompts.library import PromptLibrary
@@ -64,10 +65,11 @@ async def configured_study(services: Services) -> StudyFile | None:
     if not settings.blind_study:
         return None
     if settings.blind_study.endswith(".toml") or "/" in settings.blind_study:
-        study = read_study_file(Path(settings.blind_study))
+        path = Path(settings.blind_study)
+        study = read_study_file(path)
         if study.kind is not StudyKind.LIVE:
             raise StudyFileError(f'{settings.blind_study}: kind is "survey", and the chat needs a "live" study.')
-        return await _store(services, study)
+        return await _store(services, study, read_texts(path, study))
     return await _load_stored(services, settings.blind_study)
 
 
@@ -82,12 +84,14 @@ def study_from_arms(line: str, auto_improve: str) -> StudyFile:
         name = _NOT_IN_NAMES.sub("-", "-".join(names).lower()).strip("-_")[:63]
         arms.append(Arm(name=name, persona=persona, strategy=strategy, model=model))
     parts = sorted("/".join((arm.persona, arm.strategy, arm.model)) for arm in arms)
-    digest = hashlib.sha256("\n".join([auto_improve, *parts]).encode()).hexdigest()[:12]
+    digest = hashlib.sha256("\n".join([auto_improve, "1", *parts]).encode()).hexdigest()[:12]
     values = {
         "id": f"live-{digest}",
         "kind": StudyKind.LIVE,
         "arms": [arm.model_dump() for arm in arms],
         "auto_improve": auto_improve,
+        # For trying out: one message is all that a person has to judge, so each vote is told who wrote what.
+        "items_per_person": 1,
         "reveal": True,
     }
     try:
@@ -97,7 +101,9 @@ def study_from_arms(line: str, auto_improve: str) -> StudyFile:
 
 
 async def _load_stored(services: Services, study_id: str) -> StudyFile:
-    stored = {record.id: record for record in await services.studies.studies() if record.kind is StudyKind.LIVE}
+    stored = {
+        record.id: record for record in await services.studies.studies(copies=True) if record.kind is StudyKind.LIVE
+    }
     if study_id not in stored:
         hint = (
             nearest_name(study_id, stored) if stored else "There is none yet: give the path of a study's file instead."
@@ -109,13 +115,18 @@ async def _load_stored(services: Services, study_id: str) -> StudyFile:
     return study
 
 
-async def _store(services: Services, study: StudyFile) -> StudyFile:
+async def _store(services: Services, study: StudyFile, texts: StudyTexts | None = None) -> StudyFile:
     check_arms(study, services)
     stored = await services.studies.study(study.id)
     _refuse_ended(stored)
-    record = record_of(study, stored)  # its seed is kept over a restart, so that the orders stay balanced
+    texts = texts or texts_of(study)
+    record = record_of(
+        study, stored, texts.versioned
+    )  # its seed is kept over a restart, so that the orders stay balanced
     if stored is not None and _same_but_order(study_of(stored), study_of(record)):
-        return study_of(stored)
+        before = study_of(stored)
+        await services.studies.save_study(record_of(before, stored, texts.versioned))
+        return before
     await services.studies.save_study(record)
     return study_of(record)
 

@@ -1,6 +1,7 @@
 """Read the items of a survey: messages with answers, or questions whose answers are still to be generated.
 
-From a file in one of the forms of `item_forms`, or from a public set that is named. A crisis message is always skipped.
+From a file in one of the forms of `item_forms`, or from a public set that is named. A crisis message is held back,
+unless a named person has admitted it.
 """
 
 import uuid
@@ -27,7 +28,7 @@ from heard.chat_app.studies.question_files import question_sheet
 from heard.chat_app.studies.stimulus_text import Repairs
 from heard.chat_app.studies.study_answers import completed, model_names
 from heard.chat_app.studies.study_file import MOST_ANSWERS, StudyFile
-from heard.db.study_records import AnswerRecord, ItemRecord
+from heard.db.study_records import AnswerRecord, HeldItem, ItemRecord
 from heard.hints import nearest_name
 from heard.scorer.csv_rows import Sheet, printable
 
@@ -47,6 +48,8 @@ class Items:
     """Of each item where it begins, such as "line 2"."""
     encoding: str = ""
     """What the file was read as, for people."""
+    held: tuple[HeldItem, ...] = ()
+    """Messages that were held back as crises."""
 
 
 def read_items(
@@ -57,8 +60,14 @@ def read_items(
     *,
     names: Mapping[str, str] | None = None,
     public_set: str | None = None,
+    attention: Path | None = None,
+    admitted: Sequence[HeldItem] = (),
 ) -> Items:
-    """Read the items of a survey, at most `limit`, with their own answers COMPLETE and those of the arms PENDING.
+    """Read the items of a survey, at most `limit` beside those for attention, with their own answers COMPLETE and those
+    of the arms PENDING.
+
+    `attention` is a file of attention items alone. A message that reads like a crisis is held back, unless it is
+    one of `admitted` and the study has trained raters.
 
     `specs` are the configured models: an answer that names one is marked as a leak. `names` are our names of columns
     with those in the file (`parse_columns`), `public_set` one of PUBLIC_SETS. Raises ItemsError, ColumnsError, or
@@ -66,12 +75,24 @@ def read_items(
     """
     skipped, repairs = SkippedLines(), Repairs()
     drafts, sheet = _read(path, study, names or {}, public_set, repairs, skipped)
-    drafts = without_crises(drafts, skipped)
+    if attention is not None:
+        drafts += _attention_drafts(attention, study, repairs, skipped, {draft.message for draft in drafts})
+    by_id = {one.item_id: (one.admitted_by, one.admitted_at) for one in admitted} if study.trained_raters else {}
+    let_in = {
+        draft.message: (who, when)
+        for draft in drafts
+        for who, when in [by_id.get(item_id(study, draft.message), (None, None))]
+        if who and when
+    }
+    drafts, held = without_crises(drafts, skipped, let_in)
     for draft in drafts:
         _check_item(sheet, draft, study)
-    kept = drafts[:limit]
+    ordinary = [draft for draft in drafts if draft.attention is None][:limit]
+    taken = {id(draft) for draft in ordinary}
+    kept = [draft for draft in drafts if draft.attention is not None or id(draft) in taken]
     told = (*sheet.notes, *repairs.sentences(sheet.unit), *notices(kept, sheet.unit))
-    return Items(_items(kept, study, specs), skipped, told, _places(sheet, kept), sheet.encoding)
+    back = _held(sheet, held, study)
+    return Items(_items(kept, study, specs), skipped, told, _places(sheet, kept), sheet.encoding, back)
 
 
 def read_questions(
@@ -95,11 +116,12 @@ def read_questions(
         )
     skipped, repairs = SkippedLines(faulty=len(sheet.faults)), Repairs()
     found = (ItemDraft(row.line, repairs.mended(row.cells[column], row.line)) for row in sheet.rows)
-    kept = without_crises(best_of_each(found, skipped), skipped)
+    kept, held = without_crises(best_of_each(found, skipped), skipped, {})  # an arm would have to answer it
     for draft in kept:
         _check_item(sheet, draft, study)
     told = (*sheet.notes, *repairs.sentences(sheet.unit))
-    return Items(_items(kept[:limit], study, {}), skipped, told, _places(sheet, kept[:limit]), sheet.encoding)
+    back, kept = _held(sheet, held, study), kept[:limit]
+    return Items(_items(kept, study, {}), skipped, told, _places(sheet, kept), sheet.encoding, back)
 
 
 def item_id(study: StudyFile, message: str) -> str:
@@ -151,17 +173,54 @@ def _read(
     return best_of_each(found, skipped), sheet
 
 
+def _attention_drafts(
+    path: Path, study: StudyFile, repairs: Repairs, skipped: SkippedLines, known: set[str]
+) -> list[ItemDraft]:
+    """Return the attention items of a file of their own. Raises ItemsError for a line that names no right answer, or
+    whose message is one of the `known`."""
+    drafts, sheet = _read(path, study, {}, None, repairs, skipped)
+    for draft in drafts:
+        where = f"{sheet.name}, {sheet.unit} {draft.line}"
+        if draft.attention is None:
+            raise ItemsError(
+                f"{where}: no source in the column attention. Name the one that an attentive person marks; the "
+                "file has the columns message,source,answer,attention."
+            )
+        if draft.message in known:
+            raise ItemsError(f"{where}: this message stands among the items too. Remove one of the two.")
+        draft.file = sheet.name
+    return drafts
+
+
 def _places(sheet: Sheet, drafts: Sequence[ItemDraft]) -> tuple[str, ...]:
-    return tuple(f"{sheet.unit} {draft.line}" for draft in drafts)
+    return tuple(_place(sheet, draft) for draft in drafts)
+
+
+def _place(sheet: Sheet, draft: ItemDraft) -> str:
+    return f"{draft.file}, line {draft.line}" if draft.file else f"{sheet.unit} {draft.line}"
+
+
+def _held(sheet: Sheet, held: Sequence[tuple[ItemDraft, str]], study: StudyFile) -> tuple[HeldItem, ...]:
+    now = datetime.now(UTC)
+    return tuple(
+        HeldItem(
+            item_id(study, draft.message),
+            number,
+            _place(sheet, draft) if draft.file else f"{sheet.name}, {_place(sheet, draft)}",
+            reason,
+            now,
+        )
+        for number, (draft, reason) in enumerate(held, 1)
+    )
 
 
 def _check_item(sheet: Sheet, draft: ItemDraft, study: StudyFile) -> None:
     """Raise ItemsError for an item that does not fit on a ballot."""
     place = f"{sheet.unit} {draft.line}"
-    where = f"{sheet.name}, {place}"
+    where = _place(sheet, draft) if draft.file else f"{sheet.name}, {place}"
     if draft.attention is None:
         check_sources(sheet.name, list(draft.answers), study, place)
-        number = len(draft.answers) + len(study.arms)
+        number = len(draft.answers) + (len(study.arms) if draft.admitted_by is None else 0)
     else:
         number = len(draft.answers)
         if draft.attention not in draft.answers:
@@ -169,6 +228,11 @@ def _check_item(sheet: Sheet, draft: ItemDraft, study: StudyFile) -> None:
                 f'{where}: attention names "{printable(draft.attention)}", which has no answer to this message. '
                 f"{nearest_name(draft.attention, map(printable, draft.answers))}"
             )
+    if number < FEWEST_ANSWERS and draft.admitted_by is not None:
+        raise ItemsError(
+            f"{where}: this message reads like a crisis and was admitted, so no model may answer it: all its answers, "
+            f"two at least, must come with the file, and it has {number}. Add answers, or take the message out."
+        )
     if number < FEWEST_ANSWERS:
         raise ItemsError(
             f"{where}: this message has {number} answer{'s' * (number != 1)}, and a ballot needs two. Add one of "
@@ -188,10 +252,13 @@ def _items(drafts: Sequence[ItemDraft], study: StudyFile, specs: Mapping[str, Mo
         answers = [
             completed(_answer(study, draft.message, source, now), text, names) for source, text in draft.answers.items()
         ]
-        if draft.attention is None:  # an attention item has its answers in the file: arms would not know the right one
+        item = ItemRecord(
+            item_id(study, draft.message), study.id, number, draft.message, draft.attention,
+            admitted_by=draft.admitted_by, admitted_at=draft.admitted_at,
+        )  # fmt: skip
+        if not item.comes_whole:
             answers += pending_answers(study, draft.message)
-        identity = item_id(study, draft.message)
-        items.append(ItemRecord(identity, study.id, number, draft.message, draft.attention, tuple(answers)))
+        items.append(replace(item, answers=tuple(answers)))
     return items
 
 

@@ -17,10 +17,11 @@ from heard.chat_app.common.text import clean_unicode, has_visible
 from heard.chat_app.conversation.services import Services
 from heard.chat_app.safety.assessment import assess
 from heard.chat_app.safety.bounded_text import bounded_text
-from heard.chat_app.studies.assignment import FULL, NO_ID, NO_LINK, NOT_LISTED, admission_refusal
+from heard.chat_app.studies.assignment import FULL, NO_ID, NO_LINK, NOT_LISTED, admission_refusal, may_be_given
 from heard.chat_app.studies.enrolment import enrol
 from heard.chat_app.studies.study_file import StudyFile, study_of
-from heard.chat_app.studies.votes import Marks
+from heard.chat_app.studies.study_texts import StudyTexts, texts_of
+from heard.chat_app.studies.survey_words import ENGLISH, Words
 from heard.db.device_change import FINISHED, USED
 from heard.db.errors import StoreError, StudyRefused
 from heard.db.studies import ENDED
@@ -31,24 +32,27 @@ from heard.db.study_records import (
     Choice,
     EnrolmentRecord,
     FlowReason,
+    QuestionAnswerRecord,
     StudyKind,
     VoteRecord,
 )
+from heard.sentences import said, sentence
 
 log = logging.getLogger(__name__)
 
 CLOSING_LIMIT = 5_000
 """Most characters of the answer to the open question."""
 
-NO_STUDY = "There is no study at this address. Check the link for a missing or an extra letter."
-OTHER_LINK = (
+NO_STUDY = sentence("There is no study at this address. Check the link for a missing or an extra letter.")
+OTHER_LINK = sentence(
     "This browser takes part in this study already, under another link. Open your link in another browser or in a "
     "private window."
 )
-TOO_BUSY = "Many answers came at once, so yours was not taken. It is still here: please send it again."
-TOO_LONG = "Your answer has {length:,} characters, and {most:,} fit. Please shorten it."
+TOO_BUSY = sentence("Many answers came at once, so yours was not taken. It is still here: please send it again.")
+NOT_OPEN = sentence("Not open to you")
+"""Title of the page that refuses somebody."""
 
-WHY_NOT = {
+WHY_NOT: dict[str, FlowReason] = {
     NO_ID: FlowReason.NO_ID,
     NO_LINK: FlowReason.NO_ID,
     NOT_LISTED: FlowReason.NOT_LISTED,
@@ -61,10 +65,11 @@ WHY_NOT = {
 
 
 class Consent(Enum):
-    """A visitor's consent to a survey, which needs use of the chat and research under the current notice."""
+    """A visitor's consent to a study, which needs a yes to its texts (in a live study: to the chat's notice) and to
+    research."""
 
     MISSING = auto()
-    """Not asked yet, asked under another notice, or refused."""
+    """Not asked yet, asked under other texts, or refused."""
     NO_RESEARCH = auto()
     GIVEN = auto()
 
@@ -113,11 +118,18 @@ class Participation:
     ballots: Sequence[tuple[BallotRecord, VoteRecord | None]]
     required_votes: int | None = None
     """In a live study, the number of messages to judge; None in a survey, whose ballots are all drawn."""
+    answers: Sequence[QuestionAnswerRecord] = ()
+    """What they have answered on question pages."""
 
     @property
     def total(self) -> int:
         """Number of ballots that this person has to vote on."""
         return len(self.ballots) if self.required_votes is None else self.required_votes
+
+    @property
+    def finished(self) -> bool:
+        """Whether the person has cast their last vote."""
+        return self.next is None
 
     @property
     def voted(self) -> int:
@@ -152,6 +164,7 @@ class Surveys:
     def __init__(self, services: Services, live_study: StudyFile | None = None) -> None:
         self._store, self._studies, self._live = services.store, services.studies, live_study
         self._version = notice(services.settings).version
+        self._texts: dict[tuple[str, str], StudyTexts] = {}
 
     @property
     def live(self) -> StudyFile | None:
@@ -164,15 +177,58 @@ class Surveys:
             return self._live
         record = await self._studies.study(name)
         if record is None or record.kind is not StudyKind.SURVEY:
-            raise PageRefused(404, "No such study", NO_STUDY)
+            raise PageRefused(404, sentence("No such study"), NO_STUDY)
         return study_of(record)
 
-    async def consent(self, participant_id: str | None) -> Consent:
-        """Return what a visitor has consented to."""
+    async def texts(self, study: StudyFile, participation: Participation | None = None) -> StudyTexts:
+        """Return what a person of the study was told when they agreed; for somebody new what is told now."""
+        version = participation.enrolment.texts_version if participation else None
+        if version is None:
+            record = await self._studies.study(study.id)
+            version = record.texts_version if record else None
+        key = (study.id, version or "")
+        if version is not None and key not in self._texts:  # a version never changes
+            stored = await self._studies.texts(study.id, version)
+            if stored is not None:
+                self._texts[key] = StudyTexts(stored)
+        return self._texts.get(key) or texts_of(study)
+
+    async def words_of_ballot(self, ballot_id: str) -> Words:
+        """Return the words of the study that a ballot belongs to; English for one that cannot be found."""
+        try:
+            found = await self._studies.ballot(ballot_id)
+            record = await self._studies.study(found[0].study_id) if found else None
+            if record is None or record.kind is StudyKind.LIVE:  # the chat speaks English
+                return ENGLISH
+            return (await self.texts(study_of(record))).words
+        except StoreError:
+            return ENGLISH
+
+    async def consent(
+        self, study: StudyFile, participant_id: str | None, participation: Participation | None = None
+    ) -> Consent:
+        """Return what a visitor has consented to. Whoever takes part keeps the texts that they agreed to."""
         stored = await self._store.latest_consent(participant_id) if participant_id else None
-        if stored is None or not stored.chat or stored.version != self._version:
+        if stored is None or participant_id is None or not stored.chat:
+            return Consent.MISSING
+        wanted = {await self.consent_version(study), await self.consent_version(study, participation)}
+        if participation is not None and participation.enrolment.texts_version is None:
+            wanted.add(self._version)  # of before studies had texts
+        if not wanted & await self._store.agreed_versions(participant_id):
             return Consent.MISSING
         return Consent.GIVEN if stored.research else Consent.NO_RESEARCH
+
+    async def consent_version(self, study: StudyFile, participation: Participation | None = None) -> str:
+        """Return the version that is stored with an answer to the study's consent page."""
+        if study.kind is StudyKind.LIVE:
+            return self._version
+        return f"{study.id}.{(await self.texts(study, participation)).version}"
+
+    async def keep_texts(self, study: StudyFile) -> StudyTexts:
+        """Store the texts that somebody new is told, and return them: what a person agreed to must be there."""
+        texts = await self.texts(study)
+        await self._studies.keep_texts(study.id, texts.version, texts.texts, datetime.now(UTC))
+        return texts
 
     async def participation(self, study: StudyFile, participant_id: str) -> Participation | None:
         """Return a person's progress; None if they are not enrolled."""
@@ -180,19 +236,21 @@ class Surveys:
         if enrolment is None:
             return None
         required_votes = study.items_per_person if study.kind is StudyKind.LIVE else None
-        return Participation(enrolment, await self._studies.ballots_of_person(study.id, participant_id), required_votes)
+        ballots = await self._studies.ballots_of_person(study.id, participant_id)
+        answers = await self._studies.question_answers(study.id, participant_id) if study.questions else ()
+        return Participation(enrolment, ballots, required_votes, answers)
 
     async def check_link(self, study: StudyFile, external: str | None, participant_id: str | None) -> None:
         """Raise PageRefused (403) if the id of a link has been used in another browser and cannot go on in this one."""
         holder = await self._studies.holder(study.id, external) if external else None
         if holder is not None and holder.participant_id != participant_id and holder.refusal:
-            raise PageRefused(403, "This link is in use", holder.refusal, FlowReason.IN_USE)
+            raise PageRefused(403, sentence("This link is in use"), holder.refusal, FlowReason.IN_USE)
 
     async def length(self, study: StudyFile) -> int:
         """Return the most ballots that a new person gets; attention items are added to the study's own number."""
         if study.kind is StudyKind.LIVE:
             return study.items_per_person
-        items = await self._studies.items(study.id, answers=False)
+        items = [item for item in await self._studies.items(study.id, answers=False) if may_be_given(study, item)]
         ordinary = sum(item.attention is None for item in items)
         return min(study.items_per_person, ordinary) + len(items) - ordinary
 
@@ -201,10 +259,11 @@ class Surveys:
 
         Raises PageRefused (403) if the study is not open to them, full or empty.
         """
+        texts = await self.keep_texts(study)
         try:
-            await enrol(self._studies, study, participant_id, external)
+            await enrol(self._studies, study, participant_id, external, texts.version)
         except StudyRefused as refused:
-            raise PageRefused(403, "Not open to you", str(refused), WHY_NOT.get(str(refused))) from None
+            raise PageRefused(403, NOT_OPEN, said(refused), WHY_NOT.get(str(refused))) from None
 
     async def turned_away(self, study_id: str, reason: FlowReason | None, participant_id: str | None = None) -> None:
         """Count a visit that was not let in, unless the person takes part already. A lost number stops no page."""
@@ -220,13 +279,13 @@ class Surveys:
         """Return a ballot without its sources. Raises PageRefused (404) if its item does not exist any more."""
         item = await self._studies.item(ballot.item_id) if ballot.item_id else None
         if item is None:
-            raise PageRefused(404, "Not here", "There is no such page of this study any more.")
+            raise PageRefused(404, sentence("Not here"), sentence("There is no such page of this study any more."))
         texts = {answer.id: answer.text for answer in item.answers}
         answers = tuple(
             BlindAnswer(
                 LETTERS[slot.position - 1],
                 texts.get(slot.answer_id, "") if slot.votable else "",
-                None if slot.votable else slot.reason or "It cannot be chosen.",
+                None if slot.votable else slot.reason or "",
             )
             for slot in ballot.slots
         )
@@ -245,10 +304,10 @@ def check_entry(study: StudyFile, external: str | None, participation: Participa
     """Raise PageRefused if a link does not admit this visitor. Enrolled people may come back without an id."""
     if participation is not None:
         if external is not None and external != participation.enrolment.external_id:
-            raise PageRefused(409, "Already taking part", OTHER_LINK, FlowReason.OTHER_LINK)
+            raise PageRefused(409, sentence("Already taking part"), OTHER_LINK, FlowReason.OTHER_LINK)
         return
-    if sentence := admission_refusal(study, external):
-        raise PageRefused(403, "Not open to you", sentence, WHY_NOT.get(sentence))
+    if refusal := admission_refusal(study, external):
+        raise PageRefused(403, NOT_OPEN, refusal, WHY_NOT.get(refusal))
 
 
 @dataclass(frozen=True, slots=True)
@@ -270,12 +329,10 @@ def check_closing_answer(answer: str) -> ClosingAnswer:
     if verdict.crisis:
         return ClosingAnswer(None, crisis=verdict.language or "en")
     if len(text) > CLOSING_LIMIT:
-        return ClosingAnswer(None, problem=TOO_LONG.format(length=len(text), most=CLOSING_LIMIT))
+        problem = sentence(
+            "Your answer has {length:,} characters, and {most:,} fit. Please shorten it.",
+            length=len(text),
+            most=CLOSING_LIMIT,
+        )
+        return ClosingAnswer(None, problem=problem)
     return ClosingAnswer(text if has_visible(text) else None)
-
-
-def mark_in_words(marks: Marks, of: str) -> str:
-    """Return in words how a person marked the answer with the letter `of`; "" if they did not."""
-    if marks.choice != Choice.RANKED.value:
-        return ""
-    return "your most empathetic" if of == marks.most else "your least empathetic" if of == marks.least else ""

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from urllib.parse import quote
 
 from heard.chat_app.studies.study_file import StudyFile
+from heard.sentences import sentence
 
 ID_PARAMETERS = ("pid", "PROLIFIC_PID", "prolific_id", "participant_id")
 """Parameters that hold a person's id of a recruiting platform, unless the study names its own. The first of them that
@@ -18,20 +19,20 @@ Query = Sequence[tuple[str, str]]
 """The parameters of a link, names with values, in their order."""
 
 _ID = rf"[A-Za-z0-9][A-Za-z0-9._-]{{0,{LONGEST_ID - 1}}}"
-_STUDY = r"[a-z0-9][a-z0-9_-]{0,62}"
+_STUDY = r"[a-z0-9][a-z0-9_-]{0,72}"
 _PARAMETER = r"[A-Za-z][A-Za-z0-9._-]{0,63}"
 _ENTRY = re.compile(rf"/survey/({_STUDY})(?:\?{_PARAMETER}={_ID})?")
 _UNFILLED = ("undefined", "null", "none", "nan")
 
-DAMAGED = (
+DAMAGED = sentence(
     "The id in this link is damaged: an id has letters, digits, hyphens, underscores and full stops, and 100 of them "
     "at most. Nothing was stored. Copy the whole link once more, or ask whoever sent it for a new one."
 )
-UNFILLED = (
+UNFILLED = sentence(
     "The id in this link is damaged: where it should stand is still the name of a field. Nothing was stored. Tell "
     "whoever sent the link that the id is not filled in."
 )
-TWO_IDS = (
+TWO_IDS = sentence(
     "The id in this link is damaged: there are two of them, and they differ. Nothing was stored. Copy the whole link "
     "once more, or ask whoever sent it for a new one."
 )

@@ -16,14 +16,17 @@ from heard.chat_app.safety import crisis_check
 from heard.chat_app.safety.bounded_text import bounded_text
 from heard.chat_app.studies.continuation import reply_from_vote
 from heard.db.errors import StoreError, StoreGone, VoteRefused
-from heard.db.study_records import AnswerRecord, VoteRecord, letter_of
+from heard.db.study_records import AnswerRecord, Choice, VoteRecord, letter_of
 from heard.scorer.records import READINGS
+from heard.sentences import said, sentence
 
 LONGEST_REASON = 5_000
 """Most characters of the free text."""
-STORED = "Your vote is stored."
-BUSY = "Too many votes came at once, so this one was not taken. Your choice is still on the page: send it again."
-BROKEN = "The vote could not be read. Reload the page and choose again."
+STORED = sentence("Your vote is stored.")
+BUSY = sentence(
+    "Too many votes came at once, so this one was not taken. Your choice is still on the page: send it again."
+)
+BROKEN = sentence("The vote could not be read. Reload the page and choose again.")
 
 
 async def cast_vote(services: Services, vote: VoteRecord) -> dict[str, Any]:
@@ -46,11 +49,12 @@ async def cast_vote(services: Services, vote: VoteRecord) -> dict[str, Any]:
     try:
         receipt = await services.studies.vote(vote, reply_from_vote)
     except VoteRefused as error:
-        raise RefusedCall(409, str(error)) from None
+        raise RefusedCall(409, said(error)) from None
     except StoreGone as error:
-        raise RefusedCall(410, str(error)) from None
+        raise RefusedCall(410, said(error)) from None
     except StoreError as error:
-        raise RefusedCall(503, f"{error} Your choice is still on the page.") from None
+        kept = sentence("{fault} Your choice is still on the page.", fault=said(error))
+        raise RefusedCall(503, kept) from None
     reveal = None if receipt.revealed is None else revealed_sources(receipt.revealed)
     response = {"status": "stored", "changes": receipt.changes, "reveal": reveal, "sentence": STORED}
     return response | {"crisis": verdict.language or "en"} if verdict.crisis else response
@@ -71,6 +75,12 @@ class Marks:
         if vote is None:
             return cls()
         return cls(vote.choice.value, letter_of(vote.most), letter_of(vote.least), vote.reason)
+
+    def of_answer(self, letter: str) -> str:
+        """Return "most" or "least" if the answer with this letter was marked so; "" if not."""
+        if self.choice != Choice.RANKED.value:
+            return ""
+        return "most" if letter == self.most else "least" if letter == self.least else ""
 
 
 def revealed_sources(answers: Sequence[AnswerRecord]) -> list[dict[str, Any]]:

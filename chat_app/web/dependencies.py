@@ -15,15 +15,16 @@ from heard.chat_app.common.token_buckets import TokenBuckets
 from heard.chat_app.conversation.services import Services
 from heard.chat_app.safety.crisis_numbers import countries
 from heard.chat_app.studies.study_file import StudyFile
-from heard.chat_app.studies.survey import PageRefused, Surveys
+from heard.chat_app.studies.survey import NOT_OPEN, PageRefused, Surveys
 from heard.chat_app.web.health import Health
 from heard.chat_app.web.researcher import Researcher
 from heard.chat_app.web.score_queue import ScoreQueue
 from heard.chat_app.web.sender_lines import SenderLines
 from heard.chat_app.web.senders import address_of, from_this_machine, is_loopback, sender_of
 from heard.db.study_records import FlowReason
+from heard.sentences import sentence
 
-MANY_FROM_HERE = (
+MANY_FROM_HERE = sentence(
     "Many people have taken part in this study from your network today, so nobody new can just now. If you take part "
     "already, use the browser in which you began; else please come again tomorrow."
 )
@@ -77,7 +78,7 @@ def check_newcomer(request: Request, site: Site, study: StudyFile) -> None:
     if study.allow or (is_loopback(address) and not from_this_machine(request.scope)):
         return
     if site.newcomers.seconds_to_wait(f"{study.id} {address}"):
-        raise PageRefused(429, "Not open to you", MANY_FROM_HERE, FlowReason.ADDRESS_LIMIT)
+        raise PageRefused(429, NOT_OPEN, MANY_FROM_HERE, FlowReason.ADDRESS_LIMIT)
 
 
 async def participant_of(request: Request, site: SiteDep) -> str | None:

@@ -34,6 +34,7 @@ from heard.chat_app.web.pages import (
     consent_routes,
     crisis_help,
     own_data_routes,
+    question_routes,
     results_more_routes,
     results_routes,
     safety_routes,
@@ -57,6 +58,7 @@ ROUTERS = (
     safety_routes.router,
     scorer_routes.router,
     survey_routes.router,
+    question_routes.router,
     results_more_routes.router,  # before the next, which has charts of any name
     results_routes.router,
     vote_routes.router,
@@ -172,12 +174,11 @@ def trusted_hosts(settings: Settings) -> list[str]:
 
 
 def consent_check(services: Services) -> Callable[[str], Awaitable[bool]]:
-    """Whether a participant's newest answer allows the chat under the notice in force."""
+    """Whether a participant agrees to the chat's notice in force."""
     version = notice(services.settings).version
 
     async def may_chat(participant_id: str) -> bool:
-        stored = await services.store.latest_consent(participant_id)
-        return stored is not None and stored.chat and stored.version == version
+        return version in await services.store.agreed_versions(participant_id)
 
     return may_chat
 

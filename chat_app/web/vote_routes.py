@@ -16,8 +16,9 @@ from heard.chat_app.web.dependencies import CountryDep, ParticipantDep, SiteDep
 from heard.chat_app.web.json_route import JsonRoute
 from heard.db.study_records import LETTERS, WIDTHS, Choice, VoteRecord
 from heard.db.voting import MOST_SECONDS, NO_SUCH_TIME
+from heard.sentences import sentence
 
-UNKNOWN_VISITOR = (
+UNKNOWN_VISITOR = sentence(
     "This page does not know you any more, so the vote was not taken. Open the first page and begin again there."
 )
 NO_SUCH_ANSWER = f"There is no such answer. Choose one of {', '.join(LETTERS)} that is on the page."
@@ -104,7 +105,11 @@ router = APIRouter(route_class=VoteRoute)
 async def vote(site: SiteDep, participant: Annotated[str, Depends(voter)], country: CountryDep, sent: Vote) -> Any:
     """What `cast_vote` gives, and with `handoff`, the props of that element, where that has `crisis`: people first, so
     the page shows this above everything that it is told of the vote."""
-    receipt = await cast_vote(site.services, sent.record(participant))
+    try:
+        receipt = await cast_vote(site.services, sent.record(participant))
+    except RefusedCall as refused:
+        words = await site.surveys.words_of_ballot(sent.ballot)
+        raise RefusedCall(refused.status, words.of(refused.sentence)) from None
     if "crisis" in receipt:
         receipt["handoff"] = handoff_props(handoff(country, receipt["crisis"]))
     return receipt

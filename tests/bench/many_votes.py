@@ -139,13 +139,14 @@ _STATEMENTS = (
         CROSS JOIN drawn ON drawn.i = ballot.rowid - 1 CROSS JOIN place ON place.shape = drawn.shape
         CROSS JOIN answer ON answer.rowid = drawn.item * 5 + place.source + 1 ORDER BY ballot.id""",
     f"""INSERT INTO vote (ballot_id, study_id, participant_id, choice, most, least, reason, seconds, width_class,
-            request_id, voted_at, changes, sources, unvotable, leaks)
+            request_id, voted_at, changes, sources, unvotable, leaks, item_id)
         SELECT {_id("4444", "i")}, '{STUDY}', {_id("3333", f"i / {PER_PERSON}")},
             CASE WHEN {_RANKED} THEN '{Choice.RANKED}' WHEN i % 30 = 0 THEN '{Choice.SAME}'
                 WHEN i % 30 = 10 THEN '{Choice.NONE}' ELSE '{Choice.SKIPPED}' END,
             CASE WHEN {_RANKED} THEN most END, CASE WHEN {_RANKED} THEN least END,
             CASE WHEN i % 3 = 0 THEN 'It asked what would help, and did not lecture.' END,
             3 + (i * 31 % 997) * 0.1, CASE i % 3 WHEN 0 THEN 'phone' WHEN 1 THEN 'tablet' ELSE 'desktop' END,
-            {_id("5555", "i")}, {_TIME.format("i / 10 + i % 10 * 60")}, 0, sources, '', leaks
+            {_id("5555", "i")}, {_TIME.format("i / 10 + i % 10 * 60")}, 0, sources, '', leaks,
+            {_id("1111", "item")}
         FROM drawn CROSS JOIN shown USING (item, shape) ORDER BY i""",
 )  # fmt: skip

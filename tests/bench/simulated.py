@@ -5,7 +5,6 @@ assigned. Each study draws new people and new items: the truth is that of their 
 """
 
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -24,7 +23,7 @@ from heard.db.vote_reads import Cell
 
 EFFECT, TRIAL_EFFECT = 1.0, 0.5
 """Log-odds between the weakest and the strongest source, and of an assigned answer, in cells with an effect."""
-TRUTH_DRAWS = 2_000_000
+TRUTH_DRAWS = 1_200_000
 Floats = np.ndarray[Any, np.dtype[Any]]
 
 
@@ -90,6 +89,11 @@ def draw(setting: Setting, generator: np.random.Generator) -> Drawn:
     return Drawn(cells, np.array(cell), person, item, showings)
 
 
+def generator_of(setting: Setting, seed: int) -> np.random.Generator:
+    """The random numbers of one study of a cell."""
+    return np.random.default_rng([seed, setting.items, setting.people, setting.sources, int(setting.with_effect)])
+
+
 @dataclass(frozen=True)
 class Population:
     """The truth of a cell: of each source the shares and the strength, and the effect of the trial."""
@@ -100,8 +104,7 @@ class Population:
     trial: float
 
 
-@lru_cache(maxsize=64)
-def population(betas: tuple[float, ...], with_effect: bool) -> Population:
+def population(betas: Floats, with_effect: bool) -> Population:
     """Return the truth over people and items, by drawing one ballot each of TRUTH_DRAWS people on as many items.
 
     The strengths are those that the model comes to with endless votes: with preferences that vary, a little nearer to
@@ -111,7 +114,7 @@ def population(betas: tuple[float, ...], with_effect: bool) -> Population:
     size, part = len(betas), 400_000
     first, pairs, gap = np.zeros(size), np.zeros((size, size)), 0.0
     for _ in range(TRUTH_DRAWS // part):
-        utility = np.array(betas) + generator.normal(0, np.hypot(ITEM_SD, PERSON_SD), (part, size))
+        utility = betas + generator.normal(0, np.hypot(ITEM_SD, PERSON_SD), (part, size))
         chance = _softmax(utility)
         first += chance.mean(axis=0)
         # The chance of (most, least): least is chosen among the rest by the negative of utility.
@@ -152,13 +155,12 @@ def _nearest_strengths(first: Floats, pairs: Floats) -> Floats:
     return (choices.layout.basis @ fit(choices, weights * 1e6))[:size]
 
 
-def covered(setting: Setting, seed: int, resamples: int = 0) -> dict[str, float]:
+def covered(setting: Setting, truth: Population, seed: int, resamples: int = 0) -> dict[str, float]:
     """Draw one study, compute its results by the product's own functions, and return of each kind of interval the
     share that holds the truth. With `resamples` also those of the bootstrap."""
     drawn = draw(
         setting, np.random.default_rng([seed, setting.items, setting.people, setting.sources, setting.with_effect])
     )
-    truth = population(tuple(setting.betas.tolist()), setting.with_effect)
     at = {name: number for number, name in enumerate(setting.names)}
     counts = np.bincount(drawn.cell, minlength=len(drawn.cells)).tolist()
     votes = drawn.cells, drawn.cell, drawn.person, drawn.item

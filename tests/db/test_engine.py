@@ -24,6 +24,8 @@ ROOT = Path(__file__).parents[2]
 OURS = {"participant", "consent", "conversation", "message", "reply", "draft", "score", "flag", "summary"}
 OURS |= {"study", "item", "answer", "enrolment", "ballot", "slot", "vote", "vote_change", "thumb", "felt_heard"}
 OURS |= {"flow_count", "preregistration"}
+OURS |= {"study_texts", "archived_answer", "held_item"}
+OURS |= {"question_answer"}
 CHAINLITS = {"users", "threads", "steps", "elements", "feedbacks"}
 
 

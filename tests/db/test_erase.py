@@ -15,7 +15,7 @@ from heard.db.errors import StoreGone
 from heard.db.feedback_store import FeedbackStore
 from heard.db.records import ConsentRecord, MessageRecord, Outcome
 from heard.db.store import Store
-from heard.db.study_records import StudyKind
+from heard.db.study_records import QuestionAnswerRecord, StudyKind
 from heard.db.transaction import run_sql
 from tests.db.conftest import LOCK_SECONDS, Make
 from tests.db.studying import Studying
@@ -26,7 +26,7 @@ TABLES = (
     "participant", "consent", "conversation", "message", "reply", "draft", "score", "summary", "flag",
     "thumb", "felt_heard",
     "users", "threads", "steps", "elements", "feedbacks",
-    "enrolment", "ballot", "slot", "vote", "vote_change",
+    "enrolment", "question_answer", "ballot", "slot", "vote", "vote_change",
 )  # fmt: skip
 """Those that hold nothing once everybody is erased."""
 
@@ -84,6 +84,8 @@ async def judge(studying: Studying, person: str, message: MessageRecord) -> None
         for choice in (1, 2):
             await studying.studies.vote(studying.cast(ballot, choice, least and 3))
     await studying.studies.vote(studying.cast(ballots[1], None, None))
+    answer = QuestionAnswerRecord("about.words", 0, studying.mark, studying.make.now)
+    await studying.studies.save_question_answers("blind", person, [answer])
     await studying.studies.complete("blind", person, studying.mark, studying.make.now)
 
 
@@ -106,6 +108,7 @@ async def test_everything_goes_and_nothing_else(
         "elements": 1, "steps": 1, "threads": 1, "flag": 1, "consent": 1, "participant": 1, "users": 1,
         "thumb": 1, "felt_heard": 1,
         "enrolment": 1, "ballot": 3, "slot": 8, "vote": 3, "vote_change": 2, "answer": 2,
+        "question_answer": 1,
     }  # fmt: skip
     assert (count(path, "study"), count(path, "item"), count(path, "answer")) == (2, 2, 8)
     assert bytes_with(path.parent, MARK) == []

@@ -11,6 +11,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 from heard.db.engine import BEGIN, WRITE, _config, create_engine, upgrade
 from heard.db.records import Outcome, StepRecord
 from heard.db.store import Store
+from heard.db.vote_reads import read_votes
 from tests.db.conftest import Make
 from tests.db.test_flags import migrate
 from tests.db.test_store import count
@@ -132,3 +133,41 @@ async def downgrade(engine: AsyncEngine, revision: str) -> None:
 
     async with engine.execution_options(**{BEGIN: WRITE}).begin() as connection:
         await connection.run_sync(work)
+
+
+async def test_votes_of_before_get_the_item_of_their_ballot(tmp_path: Path) -> None:
+    path = tmp_path / "old.db"
+    url = f"sqlite+aiosqlite:///{path}"
+    engine = create_engine(url)
+    await migrate(engine, "0015")
+    with sqlite3.connect(path) as connection:
+        connection.execute(PERSON.replace("participant", "participant (id, created_at)"))
+        connection.execute("INSERT INTO study VALUES ('s', 'survey', '{}', 'd', '2026-01-01', NULL)")
+        connection.execute("INSERT INTO item (id, study_id, number, message) VALUES ('i', 's', 1, 'A hard week.')")
+        for number, item in ((1, "i"), (2, None)):
+            connection.execute(
+                "INSERT INTO ballot (id, study_id, participant_id, number, item_id, order_seed, order_row, drawn_at) "
+                "VALUES (?, 's', 'p', ?, ?, 0, 0, '2026-01-01')",
+                (f"b{number}", number, item),
+            )
+            connection.execute(
+                "INSERT INTO vote (ballot_id, study_id, participant_id, choice, most, seconds, width_class, "
+                "request_id, voted_at, changes, sources, unvotable, leaks) VALUES "
+                "(?, 's', 'p', 'ranked', 1, 2, 'phone', ?, '2026-01-01', 0, '[\"a\", \"b\"]', '', '')",
+                (f"b{number}", f"r{number}"),
+            )
+    connection.close()
+    await upgrade(url)
+    rows = (await read_votes(engine, "s", rows=True)).rows
+    assert sorted(rows.item) == []  # the person has agreed to nothing
+    with sqlite3.connect(path) as connection:
+        votes = connection.execute("SELECT ballot_id, item_id FROM vote ORDER BY 1").fetchall()
+        connection.execute("INSERT INTO consent (participant_id, version, chat, research, given_at) "
+                           "VALUES ('p', '1', 1, 1, '2026-01-01')")  # fmt: skip
+    connection.close()
+    assert votes == [("b1", "i"), ("b2", None)]
+    rows = (await read_votes(engine, "s", rows=True)).rows
+    assert (sorted(rows.item), list(rows.person)) == ([-1, 0], [0, 0])
+    await downgrade(engine, "0015")
+    assert ("item_id" in columns_of(path, "vote"), count(path, "vote")) == (False, 2)
+    await engine.dispose()

@@ -221,7 +221,10 @@ async def test_results_are_those_of_sqlite(engine: AsyncEngine, tmp_path: Path) 
         by_cell: Counter[Cell] = Counter()
         for (cell, _), number in numbers.items():
             by_cell[cell] += number
-        trial = sorted(read.trial, key=repr)
+        rows = read.trial
+        columns = zip(rows.source, rows.assigned, rows.most, rows.leak, rows.failing, rows.condition, strict=True)
+        trial = Counter((rows.sources[one], *flags, rows.conditions[last]) for one, *flags, last in columns)
+        assert len(set(rows.answer)) == 4  # of two sources, assigned and not
         found.append((read.counts, by_cell, trial, len(read.rows.failing)))
     await lite.dispose()
     assert found[0] == found[1]

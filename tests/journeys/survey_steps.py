@@ -28,8 +28,9 @@ async def get(web: Web, path: str) -> httpx.Response:
     return await web.client.get(path)
 
 
-async def agree(web: Web, research: str = "yes") -> None:
-    assert (await web.answer(research=research)).status_code == 303
+async def agree(web: Web, research: str = "yes", name: str = "blind") -> None:
+    """Read the study's own texts and answer its questions."""
+    assert (await web.answer(research=research, next=f"/survey/{name}")).status_code == 303
 
 
 async def begin(web: Web, pid: str = "", name: str = "blind") -> httpx.Response:

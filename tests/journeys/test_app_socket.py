@@ -117,7 +117,9 @@ def enrol(served: Served, ended: str | None) -> None:
         database.execute("DELETE FROM enrolment")
         database.execute("DELETE FROM study")
         database.execute(
-            "INSERT INTO study VALUES ('words', 'survey', '{}', '', '2026-01-01 00:00:00.000000', ?)", (ended,)
+            "INSERT INTO study (id, kind, definition, definition_sha256, created_at, ended_at)"
+            " VALUES ('words', 'survey', '{}', '', '2026-01-01 00:00:00.000000', ?)",
+            (ended,),
         )
         database.execute(
             "INSERT INTO enrolment (study_id, participant_id, seed, started_at)"

@@ -202,6 +202,6 @@ async def test_a_survey_below_a_path(below: Served, tmp_path: Path) -> None:
             await page.wait_for_url("**/heard/survey/blind/1")
             await page.get_by_role("button", name="About the same").click()
             await page.get_by_role("button", name="Save and go on").click()
-            await page.wait_for_url("**/heard/survey/blind/1/answers")
+            await page.wait_for_url("**/heard/survey/blind/2")
             assert below.rows("SELECT count(*) FROM vote") == [(1,)]
             assert below.rows("SELECT external_id FROM enrolment") == [("A7",)]

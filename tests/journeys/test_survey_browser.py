@@ -56,7 +56,7 @@ async def come(context: BrowserContext, shop: Served, study: Study, pid: str) ->
     await page.check("#research")
     await page.get_by_role("button", name="I agree, go on to the study").click()
     await page.get_by_role("button", name="Start").click()
-    await expect(page).to_have_title("1 of 3 · heard")
+    await expect(page).to_have_title(f"1 of {len(study.items)} · heard")
     return page
 
 
@@ -74,7 +74,7 @@ async def save(page: Page) -> None:
 
 
 async def test_two_people_vote_on_one_study_in_orders_of_their_own(shop: Served) -> None:
-    study = await make_in(shop.data_dir, id="two")
+    study = await make_in(shop.data_dir, id="two", reveal=True)
     async with chromium(WIDE) as wide, chromium(NARROW, "dark") as narrow:
         first, second = await asyncio.gather(come(wide, shop, study, "one"), come(narrow, shop, study, "two"))
         consoles = [Console(first), Console(second)]
@@ -82,7 +82,7 @@ async def test_two_people_vote_on_one_study_in_orders_of_their_own(shop: Served)
         await mark(first, "A", "E")
         await first.get_by_label("Why?").fill("It is =warm")
         await save(first)
-        await expect(first.get_by_role("heading", level=1)).to_have_text("Who wrote what")
+        await expect(first).to_have_title("2 of 3 · heard")
         # The other person has seen nothing of that, and is where they were.
         await second.reload()
         await expect(second).to_have_title("1 of 3 · heard")
@@ -90,35 +90,40 @@ async def test_two_people_vote_on_one_study_in_orders_of_their_own(shop: Served)
         await mark(second, "B", "C")
         await save(second)
 
-        # Back shows the vote, which is final: whoever knows the sources votes blind no more.
+        # Back shows the vote, which may be changed as long as nothing is told.
         await first.go_back()
         await expect(radio(first, "A", "Most")).to_be_checked()
-        await expect(radio(first, "B", "Most")).to_be_disabled()
         await expect(first.get_by_label("Why?")).to_have_value("It is =warm")
-        await expect(first.get_by_text("It stays as it is")).to_be_visible()
-        await first.get_by_role("link", name="Go on").click()
+        await first.get_by_role("link", name="Go on without a change").click()
         await expect(first).to_have_title("2 of 3 · heard")
         await first.get_by_role("button", name="About the same").click()
         await save(first)
-        await first.get_by_role("link", name="Go on").click()
+        await expect(first).to_have_title("3 of 3 · heard")
 
         # Somebody who comes back by the link goes on where they stopped.
         await first.goto(f"{shop.url}/survey/two?pid=one")
         await expect(first).to_have_title("3 of 3 · heard")
         await mark(first, "C", "A")
         await save(first)
-        await first.get_by_role("link", name="Go on").click()
         await first.get_by_label("What made certain responses").fill("The warm ones.")
         await first.get_by_role("button", name="Finish").click()
         await expect(first.locator("#code")).to_have_text(CODE)
         await expect(first.get_by_role("link", name="Back to the page that sent you")).to_have_attribute("href", BACK)
 
-        for choice in ("None of these", "Skip"):
-            await second.get_by_role("link", name="Go on").click()
+        for number, choice in ((2, "None of these"), (3, "Skip")):
+            await expect(second).to_have_title(f"{number} of 3 · heard")
             await second.get_by_role("button", name=choice).click()
             await save(second)
-        await second.get_by_role("button", name="Finish").click()  # a skip is told nothing, and leads on
+        await second.get_by_role("button", name="Finish").click()
         await expect(second.locator("#code")).to_have_text(CODE)
+
+        # After the last ballot everything is told but what was skipped, and every vote is final.
+        await expect(second.get_by_role("link", name="Ballot")).to_have_count(2)
+        await first.get_by_role("link", name="Ballot 1").click()
+        await expect(first.get_by_role("heading", level=1)).to_have_text("Who wrote what")
+        await first.get_by_role("link", name="Back to my vote").click()
+        await expect(radio(first, "B", "Most")).to_be_disabled()
+        await expect(first.get_by_text("It stays as it is")).to_be_visible()
         for console in consoles:
             assert console.errors == []
             assert console.hosts == {shop.url.split("//")[1]}
@@ -171,7 +176,7 @@ async def overheard(shop: Served) -> AsyncIterator[tuple[str, bytearray]]:
 
 async def test_no_byte_before_the_vote_tells_a_source(shop: Served) -> None:
     """Also not what the browser keeps: cookies, both storages, the history's state, the page as it is then."""
-    study = await make_in(shop.data_dir, id="secret", attention=True)
+    study = await make_in(shop.data_dir, id="secret", attention=True, reveal=True)
     async with overheard(shop) as (url, sent), chromium(NARROW) as visitor:
         page = await come(visitor, replace(shop, url=url), study, "reader")
 
@@ -192,12 +197,11 @@ async def test_no_byte_before_the_vote_tells_a_source(shop: Served) -> None:
             assert study.found(before) == set()
             sent.clear()
             await save(page)
-            await expect(page.get_by_role("heading", level=1)).to_have_text("Who wrote what")
-            # The same detector finds them all as soon as they are told.
-            assert set(SOURCES) | {"okapi-9b", "brunhilde", "tarantella"} <= study.found(await everything())
-            sent.clear()
-            if number < 3:
-                await page.get_by_role("link", name="Go on").click()
+        await page.get_by_role("button", name="Finish").click()
+        await page.get_by_role("link", name="Ballot 1").click()
+        await expect(page.get_by_role("heading", level=1)).to_have_text("Who wrote what")
+        # The same detector finds them all as soon as they are told.
+        assert set(SOURCES) | {"okapi-9b", "brunhilde", "tarantella"} <= study.found(await everything())
 
 
 async def test_a_locked_database_and_a_lost_network_keep_the_choice(shop: Served, visitor: BrowserContext) -> None:
@@ -223,7 +227,7 @@ async def test_a_locked_database_and_a_lost_network_keep_the_choice(shop: Served
         await expect(page.get_by_label("Why?")).to_have_value("It listens.")
         await page.reload()
     await page.get_by_role("button", name="Save and go on").dblclick()
-    await expect(page.get_by_role("heading", level=1)).to_have_text("Who wrote what")
+    await expect(page).to_have_title("2 of 3 · heard")
     assert shop.rows(VOTES, "locked", "patient") == [(1, "ranked", 4, 2, "It listens.", "phone", 0)]
     assert await page.evaluate("sessionStorage.length") == 0
 
@@ -247,7 +251,7 @@ async def test_a_silent_server_ends_in_a_sentence_and_the_next_try_in_one_vote(
             await expect(radio(page, "A", "Most")).to_be_enabled()
             await expect(page.get_by_label("Why?")).to_be_editable()
         await page.get_by_role("button", name="Save and go on").dblclick()
-        await expect(page.get_by_role("heading", level=1)).to_have_text("Who wrote what")
+        await expect(page).to_have_title("2 of 3 · heard")
         assert [row[1:5] + row[6:] for row in shop.rows(VOTES, study.name, "waiting")] == [
             ("ranked", 4, 2, "It listens.", 0)
         ]
@@ -257,14 +261,14 @@ async def test_a_silent_server_ends_in_a_sentence_and_the_next_try_in_one_vote(
 async def test_a_vote_that_has_become_final_in_another_tab_leaves_nothing_here(
     shop: Served, visitor: BrowserContext
 ) -> None:
-    study = await make_in(shop.data_dir, id="tabs")
+    study = await make_in(shop.data_dir, id="tabs", items=1, reveal=True)
     page = await come(visitor, shop, study, "tabs")
     await mark(page, "D", "B")
     tab = await visitor.new_page()
     await tab.goto(page.url)
     await mark(tab, "A", "B")
     await save(tab)
-    await expect(tab.get_by_role("heading", level=1)).to_have_text("Who wrote what")
+    await expect(tab.get_by_role("heading", level=1)).to_have_text("One last question")
     await save(page)
     await expect(page.get_by_role("alert")).to_contain_text("It stays as it is")
     await page.reload()
@@ -313,12 +317,12 @@ async def test_a_crisis_in_the_reason_gets_people_and_the_vote_without_it(
         assert path.is_dir() or CRISIS.encode() not in path.read_bytes()
     assert await page.evaluate("sessionStorage.length") == 0
     await page.get_by_role("link", name="Go on with the study").click()
-    await expect(page.get_by_role("heading", level=1)).to_have_text("Who wrote what")
+    await expect(page).to_have_title("2 of 3 · heard")
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 async def test_by_keyboard_alone_on_a_small_screen(shop: Served, scheme: str, tmp_path: Path) -> None:
-    study = await make_in(shop.data_dir, id=f"keys-{scheme}")
+    study = await make_in(shop.data_dir, id=f"keys-{scheme}", items=1, reveal=True, open_question="")
     async with chromium(NARROW, scheme) as context:
         page = await come(context, shop, study, "keys")
         assert await page.evaluate("document.documentElement.scrollWidth - window.innerWidth") <= 0
@@ -343,6 +347,7 @@ async def test_by_keyboard_alone_on_a_small_screen(shop: Served, scheme: str, tm
                 break
             await page.keyboard.press("Tab")
         await page.keyboard.press("Enter")
+        await page.get_by_role("link", name="Ballot 1").click()
         await expect(page.get_by_role("heading", level=1)).to_have_text("Who wrote what")
         assert await contrast(page, ".answer", ".answer .own, .answer .facts, .answer summary") >= 4.5
         assert await page.evaluate("document.documentElement.scrollWidth - window.innerWidth") <= 0

@@ -40,7 +40,7 @@ async def test_the_open_question_comes_once_and_then_the_code(web: Web, studies:
     assert CODE in page.text
     assert f'href="{BACK}"' in page.text
     assert 'href="/you"' in page.text
-    assert 'href="/consent"' in page.text
+    assert 'href="/consent?next=/survey/blind"' in page.text
     assert "withdraw" in page.text
     assert "<form" not in page.text
     await close(web, "another")
@@ -87,7 +87,7 @@ async def test_a_crisis_in_the_last_answer_gets_people_and_is_not_stored(
     web: Web, studies: StudyStore, text: str, language: str
 ) -> None:
     await make(studies)
-    await web.answer(research="yes", country="DE")
+    await web.answer(research="yes", country="DE", next="/survey/blind")
     await begin(web)
     await finish(web, studies)
     response = await close(web, f"It was fine. {text}")
@@ -111,4 +111,4 @@ async def test_the_hand_off_after_a_vote_speaks_a_known_language(web: Web, studi
         page = await web.client.get("/survey/blind/1/help", params={"language": language})
         assert f'class="hh" lang="{said}"' in page.text
         assert "your vote is stored, without it" in words(page)
-        assert 'href="/survey/blind/1/answers"' in page.text
+        assert 'href="/survey/blind"' in page.text

@@ -194,7 +194,7 @@ async def test_a_finished_link_is_told_and_gives_no_code(web: Web, studies: Stud
 async def test_what_cannot_be_released_is_told(web: Web, studies: StudyStore) -> None:
     for name in ("blind", "second"):
         await make(studies, id=name, ids_ignore_case=True)
-        await agree(web)
+        await agree(web, name=name)
         await begin(web, "P1", name)
     folder = web.settings.data_dir
     for arguments, said in (

@@ -1,5 +1,6 @@
 """The server round the chat in this process, with a real database: what tests of pages and gate share."""
 
+import re
 import shutil
 import sqlite3
 from collections.abc import AsyncIterator
@@ -97,6 +98,10 @@ class Web:
         return self.identity.cookie_name(cookie)
 
     async def answer(self, **answers: str) -> httpx.Response:
+        """Answer the questions about the chat's notice, or about the texts of the study that `next` enters."""
+        if "next" in answers and "version" not in answers:
+            asked = (await self.client.get("/consent", params={"next": answers["next"]})).text
+            answers["version"] = re.findall(r'name="version" value="([^"]+)"', asked)[0]
         return await self.client.post("/consent", data={**YES, "version": self.version, **answers}, headers=HERE)
 
     def rows(self) -> dict[str, int]:

@@ -23,6 +23,7 @@ TEXTS = {
         "intents: {real: {texts: {default: An AI.}, phrasings: [are you real]}}\n"
     ),
     "judge.yaml": "instructions: Rate it.\n",
+    "item_answers.yaml": "instructions: Answer it.\n",
 }
 """A sound file of each part."""
 OURS = PromptLibrary.load()

@@ -9,6 +9,10 @@ _RULES = ["newline", "escape", "emphasis", "list", "heading", "blockquote"]
 _MARKDOWN = MarkdownIt("zero", {"html": False, "breaks": True, "maxNesting": 20}).enable(_RULES)
 
 
+_DOCUMENT = MarkdownIt("commonmark", {"html": False, "maxNesting": 20}).disable("image")
+"""For what a researcher has written: links and headings are theirs to set; what loads or runs is still left out."""
+
+
 def _heading(*_: Any) -> str:
     # The page has an outline of its own, and a large line would make one answer look more important than another.
     return "<p><strong>"
@@ -20,6 +24,20 @@ def _heading_end(*_: Any) -> str:
 
 _MARKDOWN.add_render_rule("heading_open", _heading)
 _MARKDOWN.add_render_rule("heading_close", _heading_end)
+
+
+def _lower_heading(renderer: Any, tokens: Any, at: int, options: Any, env: Any) -> str:
+    tokens[at].tag = f"h{min(6, int(tokens[at].tag[1]) + 2)}"  # below the page's own headings
+    return str(renderer.renderToken(tokens, at, options, env))
+
+
+_DOCUMENT.add_render_rule("heading_open", _lower_heading)
+_DOCUMENT.add_render_rule("heading_close", _lower_heading)
+
+
+def as_document(text: str) -> Markup:
+    """A study's own text: what `as_html` shows, and headings and links. HTML and pictures stay text. Never raises."""
+    return Markup(_DOCUMENT.render(text))
 
 
 def as_html(text: str) -> Markup:

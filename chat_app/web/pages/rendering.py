@@ -19,7 +19,7 @@ calls to this server."""
 
 def page(name: str, status: int = 200, *, here: str = "", scripted: bool = False, **values: Any) -> HTMLResponse:
     """One rendered template, which runs scripts of ours if `scripted`. Never cached: each depends on a cookie."""
-    html = templates().get_template(name).render(here=here, **values)
+    html = templates().get_template(name).render({"words": None, "in_survey": False, "about": None} | values, here=here)
     policy = {"Content-Security-Policy": SCRIPT_POLICY} if scripted else {}
     return HTMLResponse(html, status, headers={"Cache-Control": "no-store"} | policy)
 

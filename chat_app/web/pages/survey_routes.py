@@ -7,13 +7,15 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import APIRouter, Depends, Form, Request
 from fastapi.responses import RedirectResponse, Response
 
 from heard.chat_app.common.fair_queue import QueueFull
+from heard.chat_app.studies.question_flow import question_stop
 from heard.chat_app.studies.study_file import StudyFile
+from heard.chat_app.studies.study_texts import StudyTexts
 from heard.chat_app.studies.survey import (
     CLOSING_LIMIT,
     TOO_BUSY,
@@ -23,7 +25,6 @@ from heard.chat_app.studies.survey import (
     Participation,
     check_closing_answer,
     check_entry,
-    mark_in_words,
 )
 from heard.chat_app.studies.survey_links import (
     DamagedLink,
@@ -34,12 +35,15 @@ from heard.chat_app.studies.survey_links import (
     study_name,
 )
 from heard.chat_app.studies.votes import Marks
-from heard.chat_app.web.dependencies import CountryDep, ParticipantDep, Site, SiteDep, check_newcomer
+from heard.chat_app.web.dependencies import CountryDep, ParticipantDep, Site, SiteDep, check_newcomer, site_of
+from heard.chat_app.web.pages.ballot_words import ballot_words
 from heard.chat_app.web.pages.crisis_help import handoff_card
-from heard.chat_app.web.pages.markup import as_html
+from heard.chat_app.web.pages.markup import as_document, as_html
 from heard.chat_app.web.pages.rendering import EarlyResponse, page
+from heard.chat_app.web.pages.study_page import survey_page, told, words_of_request
 from heard.db.errors import StoreError
 from heard.db.study_records import LETTERS, BallotRecord, FlowReason, VoteRecord, is_informed
+from heard.sentences import said, sentence
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +53,8 @@ class Visit:
     study: StudyFile
     participant: str
     participation: Participation
+    texts: StudyTexts
+    """What the person was told when they agreed."""
 
     def path(self, *parts: int | str) -> str:
         """An address below this study."""
@@ -57,6 +63,8 @@ class Visit:
     @property
     def onward(self) -> str:
         """Where the survey goes on."""
+        if stop := question_stop(self.study, self.participation):
+            return self.path(*stop)
         return self.path("end" if self.participation.next is None else self.participation.next)
 
 
@@ -81,7 +89,7 @@ async def enter(
     async with counted(site, study):
         check_entry(study, external, participation)
         await site.surveys.check_link(study, external, participant)
-    consent = await site.surveys.consent(participant)
+    consent = await site.surveys.consent(study, participant, participation)
     if participant is None or consent is Consent.MISSING:
         raise _redirect(consent_url(study, external))
     if consent is Consent.NO_RESEARCH:
@@ -106,7 +114,7 @@ async def visit_of(site: SiteDep, name: str, participant: ParticipantDep) -> Vis
     known, participation = await enter(site, study, participant, None)
     if participation is None:
         raise _redirect(entry_url(study, None))
-    return Visit(study, known, participation)
+    return Visit(study, known, participation, await site.surveys.texts(study, participation))
 
 
 VisitDep = Annotated[Visit, Depends(visit_of)]
@@ -115,7 +123,7 @@ VisitDep = Annotated[Visit, Depends(visit_of)]
 async def ballot_of(visit: VisitDep, number: int) -> OwnBallot:
     """The ballot of the address. Raises EarlyResponse to where the survey goes on, if the person has not reached it."""
     found = visit.participation.ballot(number)
-    if found is None:
+    if found is None or (found[1] is None and question_stop(visit.study, visit.participation)):
         raise _redirect(visit.onward)
     return OwnBallot(visit, *found)
 
@@ -140,10 +148,12 @@ async def first_page(request: Request, site: SiteDep, name: str, participant: Pa
     external = external_id(request.query_params.multi_items(), study)
     known, participation = await enter(site, study, participant, external)
     if participation is not None:
-        return RedirectResponse(Visit(study, known, participation).onward, 303)
+        texts = await site.surveys.texts(study, participation)
+        return RedirectResponse(Visit(study, known, participation, texts).onward, 303)
     return survey_page(
         "survey_start.html",
         study=study,
+        texts=await site.surveys.texts(study),
         introduction=as_html(study.introduction),
         length=await site.surveys.length(study),
         external=external,
@@ -172,31 +182,61 @@ async def needs_research(request: Request, site: SiteDep, name: str, participant
     """For whoever has agreed to the chat and not to research."""
     study = await site.surveys.study(name)
     external = external_id(request.query_params.multi_items(), study)
-    if await site.surveys.consent(participant) is not Consent.NO_RESEARCH:
+    participation = await site.surveys.participation(study, participant) if participant else None
+    if await site.surveys.consent(study, participant, participation) is not Consent.NO_RESEARCH:
         return RedirectResponse(entry_url(study, external), 303)
-    return survey_page("survey_research.html", study=study, where=consent_url(study, external))
+    texts = await site.surveys.texts(study, participation)
+    return survey_page("survey_research.html", study=study, texts=texts, where=consent_url(study, external))
+
+
+@router.get("/survey/{name}/information")
+async def information(site: SiteDep, name: str, participant: ParticipantDep) -> Response:
+    """What the study tells its people, for everybody: for whoever takes part in the version that they agreed to."""
+    study = await site.surveys.study(name)
+    participation = await site.surveys.participation(study, participant) if participant else None
+    texts = await site.surveys.texts(study, participation)
+    shown = told(texts, site.services.settings)
+    return survey_page("survey_information.html", study=study, texts=texts, told=shown, onward=entry_url(study, None))
 
 
 @router.get("/survey/{name}/chat")
 async def in_the_chat(visit: VisitDep) -> Response:
     """The way into the chat, whose messages a live study judges."""
-    if visit.participation.next != "chat":
+    if visit.onward != visit.path("chat"):
         return RedirectResponse(visit.onward, 303)
     return survey_page(
-        "survey_chat.html", study=visit.study, voted=visit.participation.voted, total=visit.participation.total
+        "survey_chat.html",
+        study=visit.study,
+        texts=visit.texts,
+        voted=visit.participation.voted,
+        total=visit.participation.total,
     )
 
 
 @router.get("/survey/{name}/end")
 async def end(site: SiteDep, visit: VisitDep) -> Response:
-    """The open question, then the thanks with the completion code."""
-    if visit.participation.next is not None:
+    """The open question, then the thanks with the completion code, the debrief and, if the study tells, the sources."""
+    if visit.onward != visit.path("end"):
         return RedirectResponse(visit.onward, 303)
     if visit.participation.enrolment.completed_at is None:
         if visit.study.open_question:
-            return survey_page("survey_end.html", study=visit.study, closing="", problem=None)
+            return survey_page("survey_end.html", study=visit.study, texts=visit.texts, closing="", problem=None)
         await site.surveys.close(visit.study, visit.participant, None)
-    return survey_page("survey_done.html", study=visit.study)
+    debrief = visit.texts.text("debrief")
+    in_pages = visit.participation.required_votes is None  # the chat shows those of a live study in their places
+    ballots = visit.participation.ballots if in_pages else ()
+    return survey_page(
+        "survey_done.html",
+        study=visit.study,
+        texts=visit.texts,
+        debrief=as_document(debrief) if debrief else "",
+        told_ballots=[
+            (ballot.number, visit.path(ballot.number, "answers"))
+            for ballot, vote in ballots
+            if is_informed(visit.study.reveal, True, vote) and visit.participation.ballot(ballot.number)
+        ],
+        where=consent_url(visit.study, None),
+    )
 
 
 @router.post("/survey/{name}/end")
@@ -204,7 +244,7 @@ async def close(
     request: Request, site: SiteDep, visit: VisitDep, country: CountryDep, closing: Annotated[str, Form()] = ""
 ) -> Response:
     """Take the answer to the open question."""
-    if visit.participation.next is not None or visit.participation.enrolment.completed_at is not None:
+    if visit.onward != visit.path("end") or visit.participation.enrolment.completed_at is not None:
         return RedirectResponse(visit.onward, 303)
     try:
         read = await site.services.reading.run(visit.participant, partial(check_closing_answer, closing))
@@ -215,13 +255,14 @@ async def close(
         try:
             await site.surveys.close(visit.study, visit.participant, read.text)
         except StoreError as error:
-            problem = str(error)
+            problem = said(error)
     if read.crisis:  # people first, whatever became of the write: going on leads back to the question then
-        return _handoff_page(request, read.crisis, country, visit.path("end"), vote=False)
+        return handoff_page(request, visit, read.crisis, country, visit.path("end"), vote=False)
     if problem is None:
         return RedirectResponse(visit.path("end"), 303)
     kept = closing[: 2 * CLOSING_LIMIT]
-    return survey_page("survey_end.html", status, study=visit.study, closing=kept, problem=problem)
+    values = {"closing": kept, "problem": visit.texts.words.of(problem)}
+    return survey_page("survey_end.html", status, study=visit.study, texts=visit.texts, **values)
 
 
 @router.get("/survey/{name}/{number:int}")
@@ -232,13 +273,15 @@ async def ballot(site: SiteDep, own: BallotDep) -> Response:
     return survey_page(
         "survey_ballot.html",
         study=visit.study,
+        texts=visit.texts,
         ballot=view,
         htmls={answer.letter: as_html(answer.text) for answer in view.answers},
         marks=Marks.of(own.vote),
-        final=is_informed(visit.study.reveal, own.vote),
+        final=visit.study.reveal and visit.participation.finished,
+        ballot_words=ballot_words(visit.texts.words),
         voted=visit.participation.voted,
         total=visit.participation.total,
-        after=own.path("answers"),
+        after=visit.path(),
         help=own.path("help"),
         onward=visit.onward,
     )
@@ -246,17 +289,19 @@ async def ballot(site: SiteDep, own: BallotDep) -> Response:
 
 @router.get("/survey/{name}/{number:int}/answers")
 async def who_wrote_what(site: SiteDep, own: BallotDep) -> Response:
-    """The sources of a ballot, once its vote is in and the study tells them."""
+    """The sources of a ballot, once the person's last vote is in and if the study tells them."""
     visit = own.visit
-    if not is_informed(visit.study.reveal, own.vote):
+    if not is_informed(visit.study.reveal, visit.participation.finished, own.vote):
         return RedirectResponse(visit.onward, 303)
     marks = Marks.of(own.vote)
     rows = [
-        {"letter": letter, "answer": answer, "html": as_html(answer.text), "mark": mark_in_words(marks, letter)}
+        {"letter": letter, "answer": answer, "html": as_html(answer.text), "mark": marks.of_answer(letter)}
         for letter, answer in zip(LETTERS, await site.surveys.answers(own.record), strict=False)
     ]
     return survey_page(
         "survey_answers.html",
+        study=visit.study,
+        texts=visit.texts,
         ballot=await site.surveys.blind_ballot(own.record),
         rows=rows,
         voted=visit.participation.voted,
@@ -272,27 +317,30 @@ async def help_after_vote(
 ) -> Response:
     """The hand-off after a vote whose reason reads like a crisis."""
     _, vote = visit.participation.ballot(number) or (None, None)
-    return _handoff_page(request, language, country, visit.path(number, "answers"), vote=vote is not None)
+    return handoff_page(request, visit, language, country, visit.path(), vote=vote is not None)
 
 
-def survey_page(name: str, status: int = 200, **values: Any) -> Response:
-    """One page of a survey."""
-    return page(name, status, scripted=True, in_survey=True, **values)
-
-
-def _handoff_page(request: Request, language: str, country: str | None, onward: str, *, vote: bool) -> Response:
-    return survey_page("survey_handoff.html", onward=onward, vote=vote, **handoff_card(request, language, country))
+def handoff_page(
+    request: Request, visit: Visit, language: str, country: str | None, onward: str, *, vote: bool
+) -> Response:
+    """The hand-off in place of a page that was sent with words of a crisis."""
+    shown = handoff_card(request, language, country)
+    return survey_page(
+        "survey_handoff.html", study=visit.study, texts=visit.texts, onward=onward, vote=vote, **shown
+    )  # fmt: skip
 
 
 def _redirect(address: str) -> EarlyResponse:
     return EarlyResponse(RedirectResponse(address, 303))
 
 
-async def on_closed(_: Request, fault: Exception) -> Response:
+async def on_closed(request: Request, fault: Exception) -> Response:
     """FastAPI's handler for CLOSED."""
     if not isinstance(fault, PageRefused):
-        fault = PageRefused(400, "This link is damaged", str(fault))
-    return survey_page("survey_closed.html", fault.status, title=fault.title, sentence=fault.sentence, link=None)
+        fault = PageRefused(400, sentence("This link is damaged"), said(fault))
+    words = await words_of_request(request, await site_of(request))
+    title, told_why = words.of(fault.title), words.of(fault.sentence)
+    return page("survey_closed.html", fault.status, in_survey=True, words=words, title=title, sentence=told_why)
 
 
 CLOSED = (PageRefused, DamagedLink)

@@ -1,5 +1,6 @@
 """The anonymised data set: nothing of who voted is left, the figures stay, and its citation is valid."""
 
+import asyncio
 import csv
 import hashlib
 import json
@@ -21,7 +22,9 @@ from heard.chat_app.export.screening import screen
 from tests.chat_app.export.exporting import filled_file as filled_file
 from tests.chat_app.export.exporting import read_csv, read_parquet, run
 from tests.chat_app.export.exporting import url as url
+from tests.chat_app.export.test_question_export import GIVEN, asked
 from tests.commands import Done, heard
+from tests.db.conftest import Make
 
 WORDS = "My name is Anna Kowalski, pid-anna. Write to anna.k@example.org or +44 20 7946 0958, says Piotr."
 OPTIONS = ("--title", "Who sounds warm?", "--author", "Lee, Robin, 0000-0002-1825-0097", "--author", "A Panel Ltd")
@@ -163,6 +166,24 @@ def test_a_live_study_goes_out_without_what_was_said_and_a_plan_goes_with_it(url
     manifest = json.loads((tmp_path / "data" / "manifest.json").read_text(encoding="utf-8"))
     assert manifest["preregistration"]["opened_reason"] == "done"
     assert "no licence" in anonymise(url, "talk", tmp_path / "x", *OPTIONS, "--licence", "MIT").sentence
+
+
+def test_answers_to_questions_go_out_screened_with_what_was_asked(file_url: str, make: Make, tmp_path: Path) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(GIVEN, "words", "I am on mail: me@x.org")
+        asyncio.run(asked(file_url, make))
+    done = anonymise(file_url, "asking", tmp_path / "data")
+    assert done.status == 0, done.stderr
+    rows = read_parquet(tmp_path / "data" / "question_answers.parquet")
+    assert len(rows) == 20
+    assert {row["participant"] for row in rows} == {
+        row["participant"] for row in read_parquet(tmp_path / "data" / "people.parquet")
+    }
+    assert {row["value"] for row in rows if row["question"] == "about-you.words"} == {"I am on mail: [mail]"}
+    assert {row["number"] for row in rows if row["question"] == "about-you.age"} == {30}
+    assert len(read_parquet(tmp_path / "data" / "question_scores.parquet")) == 6
+    assert "| `about-you.age` | number |" in (tmp_path / "data" / "codebook.md").read_text(encoding="utf-8")
+    assert "questions of asking" in {row["table"] for row in read_csv(tmp_path / "data" / "codebook.csv")}
 
 
 def test_every_column_that_goes_out_is_one_of_the_export_and_no_id_goes_unchanged() -> None:

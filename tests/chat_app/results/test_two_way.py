@@ -33,16 +33,25 @@ def test_the_variance_of_a_mean_is_that_of_statsmodels(votes: Votes) -> None:
     assert found == pytest.approx([both[0, 0], 4 * both[0, 0]], rel=1e-12)
 
 
-def test_the_variance_of_a_difference_is_the_largest_of_statsmodels(votes: Votes) -> None:
+def test_the_variance_of_a_difference_is_that_of_statsmodels(votes: Votes) -> None:
     marks, person, item = votes
     design = np.column_stack([np.ones(638), item % 2])
     fitted = OLS(marks, design).fit()
-    both, by_person, by_item = (np.diag(one) for one in cov_cluster_2groups(fitted, person, item))
-    assert both[1] < by_item[1]  # the case that the largest is taken for
+    both = np.diag(cov_cluster_2groups(fitted, person, item)[0])
     scores = (design * fitted.resid[:, None]) @ np.linalg.inv(design.T @ design)
-    largest = np.maximum.reduce([both, by_person, by_item, by_person + by_item - both])
     # statsmodels' correction counts the parameters too: (N - 1) / (N - 2).
-    assert two_way_variance(scores, person, item) * 637 / 636 == pytest.approx(largest, rel=1e-12)
+    assert two_way_variance(scores, person, item) * 637 / 636 == pytest.approx(both, rel=1e-12)
+
+
+def test_it_is_never_less_than_that_of_independent_votes(votes: Votes) -> None:
+    marks, person, item = votes
+    fitted = OLS(marks, np.column_stack([np.ones(638), (person + item) % 2])).fit()
+    both, by_person, by_item = (one[1, 1] for one in cov_cluster_2groups(fitted, person, item))
+    pair = by_person + by_item - both
+    assert both < pair
+    design = np.column_stack([np.ones(638), (person + item) % 2])
+    scores = ((design * fitted.resid[:, None]) @ np.linalg.inv(design.T @ design))[:, 1]
+    assert two_way_variance(scores, person, item) * 637 / 636 == pytest.approx(pair, rel=1e-12)
 
 
 def test_an_item_of_a_live_conversation_is_nobody_elses(votes: Votes) -> None:

@@ -36,7 +36,7 @@ def test_the_page_has_every_key_of_the_file(model: type[BaseModel]) -> None:
 
 
 def test_every_command_on_the_page_exists() -> None:
-    named = set(re.findall(r"(?:`|^ {4,8})heard ((?:study |models )?[a-z]+)", PAGE, re.MULTILINE))
+    named = set(re.findall(r"(?:`|^ {4,8})heard ((?:study |models )?[a-z-]+)", PAGE, re.MULTILINE))
     assert {"study import", "study generate", "study status", "chat"} <= named
     for words in named:
         assert heard(*words.split(), "--help").status == 0, words

@@ -154,7 +154,7 @@ async def test_cleared_cookies_give_no_ballots_without_end(tmp_path: Path, store
         seen = []
         for _ in range(5):
             web.client.cookies.clear()
-            await web.answer(research="yes")
+            await web.answer(research="yes", next="/survey/blind")
             seen.append((await web.client.post("/survey/blind", data={}, headers=HERE)).status_code)
         assert seen == [303, 303, 303, 429, 429]
         refused = await web.client.post("/survey/blind", data={}, headers=HERE | BROWSER)

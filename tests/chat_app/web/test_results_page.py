@@ -117,6 +117,29 @@ async def test_the_pages_below_are_for_the_role_too_and_escape_names(tmp_path: P
         assert 'href="/results/warm/items?seconds=0.5&amp;hide=gpt"' in page
 
 
+async def test_conditions_with_different_sources_stand_one_by_one(tmp_path: Path, store: Store) -> None:
+    casts = [Cast(n, ("a", "b"), most=1 + n % 2, item=n % 3, condition="<x>") for n in range(8)]
+    casts += [Cast(8 + n, ("a", "c"), most=1 + n % 2, item=n % 3, condition="y") for n in range(8)]
+    await put(store.engine, casts)
+    web = built(tmp_path, store, researcher_token=TOKEN)
+    async with web.client:
+        await web.client.post("/results", data={"token": TOKEN}, headers=HERE)
+        page = (await web.client.get("/results/warm?leaks=with")).text
+        assert "so the conditions are not taken together" in page
+        assert "Most and least empathetic, &lt;x&gt;" in page
+        ids = re.findall(r' id="([^"]+)"', page)
+        assert len(ids) == len(set(ids))
+        assert "most-least.svg?leaks=with&amp;condition=y" in page
+        assert "Wilson 21.5 to 78.5" in page
+        assert (await web.client.get("/results/warm/most-least.svg")).status_code == 404
+        picture = await web.client.get("/results/warm/most-least.svg?leaks=with&condition=y")
+        assert picture.status_code == 200
+        together = (await web.client.get("/results/warm?pool=together")).text
+        assert "16 of 16 votes count" in together
+        assert "Most and least empathetic</h2>" in together
+        assert 'name="pool" value="together" checked' in together
+
+
 async def test_guesses_are_few(tmp_path: Path, store: Store) -> None:
     web = await opened(tmp_path, store)
     async with web.client:

@@ -4,7 +4,10 @@ import re
 import sqlite3
 from contextlib import closing
 
+import pytest
+
 from heard.chat_app.web.pages.markup import as_html
+from heard.db.errors import VoteRefused
 from heard.db.study_records import Choice
 from heard.db.study_store import StudyStore
 from tests.journeys.survey_steps import agree, begin, finish, get, rows, vote, words
@@ -38,7 +41,7 @@ async def test_start_twice_and_come_back(web: Web, studies: StudyStore) -> None:
 
 
 async def test_a_ballot_tells_nothing_before_the_vote(web: Web, studies: StudyStore) -> None:
-    study = await make(studies, attention=True)
+    study = await make(studies, attention=True, reveal=True)
     await agree(web)
     await begin(web)
     for number in range(1, 4):
@@ -55,6 +58,8 @@ async def test_a_ballot_tells_nothing_before_the_vote(web: Web, studies: StudySt
         assert asked.headers["location"] == f"/survey/blind/{number}"
         assert study.found(asked.content) == set()
         await vote(web, studies, number)
+    # Nor after the vote, until the last one is in.
+    for number in range(1, 4):
         assert set(SOURCES) <= study.found((await get(web, f"/survey/blind/{number}/answers")).content)
 
 
@@ -118,18 +123,25 @@ async def test_a_stored_vote_is_shown_again(web: Web, studies: StudyStore) -> No
     assert re.findall(r'value="(\w+)" aria-pressed="true"', page) == ["none"]
 
 
-async def test_a_vote_is_final_once_the_sources_are_told(web: Web, studies: StudyStore) -> None:
-    await make(studies)
+async def test_votes_are_final_once_the_sources_are_told(web: Web, studies: StudyStore) -> None:
+    study = await make(studies, reveal=True)
     await agree(web)
     await begin(web)
     await vote(web, studies, 1, choice=Choice.SKIPPED)
-    skipped = (await get(web, "/survey/blind/1")).text
-    assert "You may change it" in skipped
-    assert 'id="save"' in skipped
-    # A skip is told nothing.
+    await vote(web, studies, 2, choice=Choice.RANKED, most=3, least=5)
+    for number in (1, 2):
+        page = await get(web, f"/survey/blind/{number}")
+        assert "You may change it" in page.text
+        assert 'id="save"' in page.text
+        assert (await get(web, f"/survey/blind/{number}/answers")).headers["location"] == "/survey/blind/3"
+    await vote(web, studies, 3)
+    # A skip is told nothing, and is no vote that could still be cast blind.
     assert (await get(web, "/survey/blind/1/answers")).status_code == 303
-    await vote(web, studies, 1, choice=Choice.RANKED, most=3, least=5)
-    page = (await get(web, "/survey/blind/1")).text
+    for number in (1, 2):
+        with pytest.raises(VoteRefused, match="It stays as it is"):
+            await vote(web, studies, number, choice=Choice.NONE)
+    assert study.found((await get(web, "/survey/blind/2/answers")).content)
+    page = (await get(web, "/survey/blind/2")).text
     assert "It stays as it is" in page
     assert 'id="save"' not in page
     assert page.count('type="radio"') == len(re.findall(r'type="radio"[^>]* disabled>', page)) == 10
@@ -148,11 +160,15 @@ async def test_nobody_sees_another_s_ballots(web: Web, studies: StudyStore) -> N
         assert (await get(web, path)).headers["location"] == "/survey/blind"
 
 
-async def test_who_wrote_what_comes_after_the_vote_or_never(web: Web, studies: StudyStore) -> None:
-    study = await make(studies)
+async def test_who_wrote_what_comes_after_the_last_vote_or_never(web: Web, studies: StudyStore) -> None:
+    study = await make(studies, reveal=True, open_question="")
     await agree(web)
     await begin(web)
+    for number in (2, 3):
+        await vote(web, studies, number)
     await vote(web, studies, 1, choice=Choice.RANKED, most=3, least=5)
+    done = (await get(web, "/survey/blind/end")).text
+    assert re.findall(r'href="(/survey/blind/\d/answers)"', done) == [f"/survey/blind/{n}/answers" for n in (1, 2, 3)]
     page = await get(web, "/survey/blind/1/answers")
     cards = page.text.split('<section class="card answer"')[1:]
     for place, card in enumerate(cards):
@@ -161,15 +177,15 @@ async def test_who_wrote_what_comes_after_the_vote_or_never(web: Web, studies: S
         assert f"<strong>{study.source(text[0])}</strong>" in card
         assert ("your most empathetic" in card, "your least empathetic" in card) == (place == 2, place == 4)
     assert "Model: okapi-9b" in page.text
-    assert 'id="onward" href="/survey/blind/2"' in page.text
+    assert 'id="onward" href="/survey/blind/end"' in page.text
 
 
 async def test_a_study_that_does_not_reveal_goes_on_at_once(web: Web, studies: StudyStore) -> None:
-    await make(studies, reveal=False)
+    await make(studies)
     await agree(web)
     await begin(web)
-    await vote(web, studies, 1)
-    assert (await get(web, "/survey/blind/1/answers")).headers["location"] == "/survey/blind/2"
+    await finish(web, studies)
+    assert (await get(web, "/survey/blind/1/answers")).headers["location"] == "/survey/blind/end"
 
 
 async def test_only_our_script_may_run_and_only_here(web: Web, studies: StudyStore) -> None:

@@ -7,14 +7,22 @@ const PATIENCE = 30_000; // milliseconds until an answer counts as lost
 const PREFIX = "heard-ballot-"; // of keys in the session storage, which is this tab's own and ends with it
 const ADDRESS = new URL("../vote", import.meta.url); // also behind a proxy that serves all this below a path
 
-const LOST = "Your vote did not reach the server. Your choice is kept: check the connection and press the button again.";
-const LATE = `The server has not answered within ${PATIENCE / 1000} seconds. Your choice is kept: wait a moment and `
-  + "press the button again; the same vote counts once.";
-const ODD = "The server could not take the vote just now. Your choice is kept: wait a moment and press the button again.";
-const UNMARKED = "Mark the most empathetic answer first, or press one of the other buttons.";
-const UNMARKED_TWO = "Mark the most and the least empathetic answer first, or press one of the other buttons.";
-const tooLong = (length) => `The reason has ${length.toLocaleString("en")} characters, and `
-  + `${LONGEST_REASON.toLocaleString("en")} are allowed. Shorten it and press the button again; your choice is kept.`;
+// The survey's pages bring these sentences in the language of their study; the chat has them in English.
+const said = JSON.parse(document.querySelector("[data-words]")?.dataset.words ?? "{}");
+
+/** A sentence in the language of this page, with its {names} filled in. */
+export const word = (english, values = {}) =>
+  (said[english] ?? english).replace(/\{(\w+)\}/g, (_, name) => values[name]);
+
+const LOST = word("Your vote did not reach the server. Your choice is kept: check the connection and press the button again.");
+const LATE = word("The server has not answered within {seconds} seconds. Your choice is kept: wait a moment and "
+  + "press the button again; the same vote counts once.", { seconds: PATIENCE / 1000 });
+const ODD = word("The server could not take the vote just now. Your choice is kept: wait a moment and press the button again.");
+const UNMARKED = word("Mark the most empathetic answer first, or press one of the other buttons.");
+const UNMARKED_TWO = word("Mark the most and the least empathetic answer first, or press one of the other buttons.");
+const number = (value) => value.toLocaleString(document.documentElement.lang || "en");
+const tooLong = (length) => word("The reason has {length} characters, and {most} are allowed. Shorten it and press the "
+  + "button again; your choice is kept.", { length: number(length), most: number(LONGEST_REASON) });
 
 /** The class of this page's width: nothing finer is told. */
 export const width = () => (innerWidth < 600 ? "phone" : innerWidth < 1024 ? "tablet" : "desktop");

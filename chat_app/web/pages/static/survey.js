@@ -1,5 +1,5 @@
 // The survey's view of a ballot: paints the form that the server has made, and goes on once the vote is stored.
-import { ballotOf } from "./ballot.js";
+import { ballotOf, word } from "./ballot.js";
 
 const form = document.getElementById("ballot");
 const save = document.getElementById("save");
@@ -27,7 +27,7 @@ function open() {
     }
     for (const control of [...radios, ...others, reason]) if (control) control.disabled = ballot.sending;
     save.setAttribute("aria-disabled", String(ballot.sending)); // it keeps the focus meanwhile
-    save.textContent = ballot.sending ? "Saving…" : "Save and go on";
+    save.textContent = word(ballot.sending ? "Saving…" : "Save and go on");
     problem.textContent = ballot.fault;
   }
   ballot.changed = paint;

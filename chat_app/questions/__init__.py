@@ -1,0 +1,1 @@
+"""Questions asked on pages round the ballots: their files, answers, branching and scores."""
