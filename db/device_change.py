@@ -11,6 +11,7 @@ from datetime import datetime
 from sqlalchemy import exists, select, update
 from sqlalchemy.ext.asyncio import AsyncSession
 
+from heard.db.desk_tables import DeskLogRow, ExclusionRow
 from heard.db.errors import StoreGone, StudyRefused
 from heard.db.study_records import EnrolmentRecord
 from heard.db.study_rows import enrolment_record, enrolment_values
@@ -76,7 +77,8 @@ async def release(session: AsyncSession, study_id: str, external_id: str, at: da
 async def take_up(session: AsyncSession, new: EnrolmentRecord) -> EnrolmentRecord | None:
     """Give a person the enrolment of their id from another browser, and return it; None if nobody has the id.
 
-    The caller has locked the person and the study. Of a survey all ballots come along, votes too. Raises StudyRefused.
+    The caller has locked the person and the study. Of a survey all ballots come along, votes and exclusions too.
+    Raises StudyRefused.
     """
     row = await _row(session, new.study_id, new.external_id) if new.external_id else None
     if row is None:
@@ -98,7 +100,7 @@ async def take_up(session: AsyncSession, new: EnrolmentRecord) -> EnrolmentRecor
         session.add(EnrolmentRow(**enrolment_values(resumed)))
         return resumed
     session.expunge(row)
-    for table in (BallotRow, VoteRow, EnrolmentRow):
+    for table in (BallotRow, VoteRow, EnrolmentRow, ExclusionRow, DeskLogRow):
         own = (table.study_id == new.study_id) & (table.participant_id == before)
         await session.execute(update(table).where(own).values(participant_id=new.participant_id))
     taken = (EnrolmentRow.study_id == new.study_id) & (EnrolmentRow.participant_id == new.participant_id)

@@ -36,7 +36,7 @@ async def export_studies(session: AsyncSession, participant_id: str) -> tuple[li
 
     Shape of each: {"study": id, "enrolment": None or {...}, "ballots": [{..., "message": the item's or None,
     "slots": [{"position", "votable", "reason", "text", and, once known, "source", "model" ...}],
-    "vote": None or {..., "before": [{...}]}}]}.
+    "vote": None or {..., "before": [{...}]}}], "exclusions": [{...}] once the study has ended}.
     """
     enrolment, ballot = _OURS["enrolment"], _OURS["ballot"]
     enrolments = await export_rows(session, enrolment, enrolment.c.participant_id == participant_id)
@@ -45,7 +45,8 @@ async def export_studies(session: AsyncSession, participant_id: str) -> tuple[li
     slots = await _slots(session, participant_id)
     messages = await _messages(session, participant_id)
     names = sorted({row["study_id"] for row in (*enrolments, *ballots)})
-    revealing = await _revealing(session, names)
+    revealing, ended = await _revealing(session, names), await _ended(session, names)
+    exclusions = await _exclusions(session, participant_id)
     hidden_messages = set()
     resumed = {row["study_id"]: row["resumed_at"] for row in enrolments}
     for row in ballots:
@@ -68,6 +69,8 @@ async def export_studies(session: AsyncSession, participant_id: str) -> tuple[li
             "study": name,
             "enrolment": next((row for row in enrolments if row["study_id"] == name), None),
             "ballots": [row for row in ballots if row["study_id"] == name],
+            # While a study runs, why somebody was excluded can tell the right answer of an attention item.
+            "exclusions": [row for row in exclusions if row["study_id"] == name] if name in ended else [],
         }
         for name in names
     ]
@@ -133,6 +136,20 @@ async def _messages(session: AsyncSession, participant_id: str) -> dict[str | No
     shown = select(BallotRow.item_id).where(BallotRow.participant_id == participant_id)
     rows = await session.execute(select(ItemRow.id, ItemRow.message).where(ItemRow.id.in_(shown)))
     return {item_id: message for item_id, message in rows}
+
+
+async def _exclusions(session: AsyncSession, participant_id: str) -> list[dict[str, Any]]:
+    exclusion = _OURS["exclusion"]
+    own = exclusion.c.participant_id == participant_id
+    names = ("study_id", "rule", "reason", "made_at", "lifted_at", "lifted_reason")  # and not who works at the desk
+    rows = await export_rows(session, exclusion, own, exclusion.c.id)
+    return [{name: row[name] for name in names} for row in rows]
+
+
+async def _ended(session: AsyncSession, studies: list[str]) -> set[str]:
+    """Return those of the studies that have ended."""
+    ended = select(StudyRow.id).where(StudyRow.id.in_(studies), StudyRow.ended_at.is_not(None))
+    return set(await session.scalars(ended))
 
 
 async def _revealing(session: AsyncSession, studies: list[str]) -> set[str]:

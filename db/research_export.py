@@ -18,6 +18,7 @@ from sqlalchemy.orm import aliased
 
 from heard.db.column_types import JsonList, JsonText
 from heard.db.errors import StoreError
+from heard.db.exclusions import exclusion_columns
 from heard.db.research_export_slots import Arrangements, ExportSlots
 from heard.db.study_records import StudyKind
 from heard.db.study_tables import AnswerRow, BallotRow, EnrolmentRow, ItemRow, SlotRow, StudyRow, VoteChangeRow, VoteRow
@@ -139,6 +140,7 @@ class ExportReader:
         counts = [
             _count_per_person(BallotRow, people).label("ballots"),
             _count_per_person(VoteRow, people).label("votes"),
+            *exclusion_columns(people),
         ]
         columns = (EnrolmentRow.external_id, EnrolmentRow.condition, EnrolmentRow.seed, EnrolmentRow.closing)
         enrolled = (EnrolmentRow.study_id == people.c.study_id) & (
@@ -147,6 +149,7 @@ class ExportReader:
         query = (
             select(people.c.study_id, people.c.participant_id, *columns)
             .add_columns(raw_time(EnrolmentRow.started_at), raw_time(EnrolmentRow.completed_at), *counts)
+            .add_columns(raw_time(EnrolmentRow.screened_out_at))
             .select_from(people)
             .outerjoin(EnrolmentRow, enrolled)
             .where(people.c.participant_id.in_(allowed_people()))

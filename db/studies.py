@@ -49,6 +49,7 @@ LONGEST_SOURCE = 80
 _LOCKED: Any = {"key_share": True}
 """Lock options: others who lock the row wait, but not a vote that refers to it."""
 ENDED = "This study has ended, so nobody can take part in it any more. Thank you for coming."
+PAUSED = "This study is paused, so nothing can be judged just now. What was judged is stored. Please come again later."
 
 
 async def save_study(session: AsyncSession, study: StudyRecord, items: Sequence[ItemRecord]) -> None:
@@ -172,6 +173,21 @@ async def end_study(session: AsyncSession, study_id: str, at: datetime) -> datet
     return row.ended_at
 
 
+def standstill(study: StudyRow | StudyRecord) -> str | None:
+    """Return why nobody goes on in a study, as a sentence for its people; None while it runs."""
+    return ENDED if study.ended_at is not None else PAUSED if study.paused_at is not None else None
+
+
+async def pause_study(session: AsyncSession, study_id: str, at: datetime | None) -> None:
+    """Pause a study, or with None let it go on. Raises StoreGone if there is none, StudyRefused if it has ended."""
+    row = await session.get(StudyRow, study_id, with_for_update=_LOCKED)
+    if row is None:
+        raise StoreGone("There is no such study here.")
+    if row.ended_at is not None:
+        raise StudyRefused("This study has ended, so it can neither be paused nor go on.")
+    row.paused_at = at and (row.paused_at or at)
+
+
 async def items(session: AsyncSession, study_id: str, *, answers: bool) -> list[ItemRecord]:
     """Return a study's items in order, with or without their answers."""
     query = select(ItemRow).where(ItemRow.study_id == study_id).order_by(ItemRow.number)
@@ -204,8 +220,8 @@ async def enrol(
     row = await session.get(EnrolmentRow, (new.study_id, new.participant_id))
     if row is not None:
         return enrolment_record(row), False
-    if studied.ended_at is not None:
-        raise StudyRefused(ENDED)
+    if sentence := standstill(studied):
+        raise StudyRefused(sentence)
     if resumed := await take_up(session, new):
         return resumed, False
     enrolled = replace(new, condition=choose(await _people_counts(session, new.study_id)))
@@ -315,8 +331,8 @@ async def draw_live(
     studied = await session.get(StudyRow, study_id, with_for_update=_LOCKED)
     if studied is None:
         raise StoreGone("There is no such study here any more.")
-    if studied.ended_at is not None:
-        raise StudyRefused(ENDED)
+    if sentence := standstill(studied):
+        raise StudyRefused(sentence)
     if await session.scalar(select(BallotRow.id).where(BallotRow.message_id == message.id)) is not None:
         raise StoreDuplicate("This message has been received already. Reload the page to see its answers.")
     so_far = await session.execute(

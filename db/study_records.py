@@ -72,6 +72,8 @@ class StudyRecord:
     created_at: datetime
     ended_at: datetime | None = None
     """When it was ended; None while it runs."""
+    paused_at: datetime | None = None
+    """Since when it is paused; None while it runs."""
 
     @property
     def reveals(self) -> bool:
@@ -162,6 +164,8 @@ class EnrolmentRecord:
     """When whoever runs the study allowed the link to go on in another browser; None if not, or once it has."""
     resumed_at: datetime | None = None
     """When the link was last taken up in another browser; None for never."""
+    screened_out_at: datetime | None = None
+    """When the person failed as many attention items as the study allows; None if not."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,6 +29,8 @@ class StudyRow(Base):
     created_at: Mapped[datetime]
     ended_at: Mapped[datetime | None]
     """From then on nobody takes part any more, and retention deletes what only its votes needed."""
+    paused_at: Mapped[datetime | None]
+    """Since then nobody goes on for a while; null while it runs."""
 
 
 class ItemRow(Base):
@@ -121,6 +123,7 @@ class EnrolmentRow(Base):
     closing: Mapped[str | None]
     released_at: Mapped[datetime | None]
     resumed_at: Mapped[datetime | None]
+    screened_out_at: Mapped[datetime | None]
 
 
 class BallotRow(Base):

@@ -15,6 +15,7 @@ from sqlalchemy import Select, case, func, literal, or_, select, text, union, un
 from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession
 from sqlalchemy.orm import InstrumentedAttribute, aliased
 
+from heard.db.exclusions import excluded
 from heard.db.study_records import Choice
 from heard.db.study_tables import AnswerRow, BallotRow, SlotRow, VoteRow
 from heard.db.tables import ConsentRow, ParticipantRow
@@ -27,7 +28,7 @@ _CELL_COLUMNS: tuple[InstrumentedAttribute[Any], ...] = (
     VoteRow.sources, VoteRow.unvotable, VoteRow.leaks, VoteRow.choice, VoteRow.most, VoteRow.least, VoteRow.attention,
     VoteRow.condition,
 )  # fmt: skip
-_ALL, _REFUSING, _FAILING = "all", "refusing", "failing"
+_ALL, _REFUSING, _EXCLUDED, _FAILING = "all", "refusing", "excluded", "failing"
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,13 +62,16 @@ class VoteCounts:
     """Every row of the study."""
     refusing: dict[Cell, int] = field(default_factory=dict)
     """Of those: votes of people whose newest answer does not allow chat and research."""
+    excluded: dict[Cell, int] = field(default_factory=dict)
+    """Of those, and not in `refusing`: votes of people whom the study excludes."""
     failing: dict[Cell, int] = field(default_factory=dict)
-    """Of those, and not in `refusing`: votes of people who failed an attention item."""
+    """Of those, and in neither: votes of people who failed an attention item."""
 
 
 @dataclass(frozen=True, slots=True)
 class VoteRows:
-    """Votes of the people who allow research: three arrays of equal length with one entry for each vote.
+    """Votes of the people who allow research and are not excluded: three arrays of equal length with one
+    entry for each vote.
 
     People are numbered anew in every read; their ids stay in the database.
     """
@@ -160,17 +164,22 @@ async def _counts(session: AsyncSession, study_id: str) -> VoteCounts:
         .group_by(*_CELL_COLUMNS)
     )
     refusing_ids, failing_ids = refusing().subquery("refusing_ids"), failing(study_id).subquery("failing_ids")
+    counted = VoteRow.participant_id.not_in(refusing())
+    excluded_ids = excluded(study_id).subquery("excluded_ids")
     found = await session.execute(
         union_all(
             everybody,
             _of_people(_REFUSING, study_id, refusing_ids),
-            _of_people(_FAILING, study_id, failing_ids).where(VoteRow.participant_id.not_in(refusing())),
+            _of_people(_EXCLUDED, study_id, excluded_ids).where(counted),
+            _of_people(_FAILING, study_id, failing_ids).where(
+                counted, VoteRow.participant_id.not_in(excluded(study_id))
+            ),
         )
     )
-    counts: dict[str, dict[Cell, int]] = {_ALL: {}, _REFUSING: {}, _FAILING: {}}
+    counts: dict[str, dict[Cell, int]] = {_ALL: {}, _REFUSING: {}, _EXCLUDED: {}, _FAILING: {}}
     for row in found:
         counts[row[0]][_cell(row[1:-1])] = row[-1]
-    return VoteCounts(counts[_ALL], counts[_REFUSING], counts[_FAILING])
+    return VoteCounts(counts[_ALL], counts[_REFUSING], counts[_EXCLUDED], counts[_FAILING])
 
 
 def _of_people(whose: str, study_id: str, people: Any) -> Select[Any]:
@@ -187,6 +196,7 @@ def _of_people(whose: str, study_id: str, people: Any) -> Select[Any]:
 
 async def _rows(session: AsyncSession, study_id: str) -> VoteRows:
     out = {row for (row,) in await session.execute(refusing())}
+    out |= set(await session.scalars(excluded(study_id)))
     failed = {row for (row,) in await session.execute(failing(study_id))}
     query = (
         select(VoteRow.participant_id, BallotRow.item_id, *_CELL_COLUMNS)
@@ -240,6 +250,7 @@ async def _trial(session: AsyncSession, study_id: str) -> list[TrialCount]:
             VoteRow.choice != Choice.SKIPPED.value,
             VoteRow.attention.is_(None),
             VoteRow.participant_id.not_in(refusing()),
+            VoteRow.participant_id.not_in(excluded(study_id)),
         )
         .subquery()
     )

@@ -4,6 +4,7 @@ import typer
 
 from heard.chat_app.commands.study_generate import generate
 from heard.chat_app.commands.study_import import import_study
+from heard.chat_app.commands.study_people import exclude, include, people
 from heard.chat_app.commands.study_running import end, release, status
 
 app = typer.Typer(
@@ -17,5 +18,5 @@ app = typer.Typer(
     ),
 )
 app.command("import")(import_study)
-for command in (generate, status, end, release):
+for command in (generate, status, people, exclude, include, end, release):
     app.command()(command)

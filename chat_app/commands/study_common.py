@@ -32,6 +32,7 @@ class StudyError(UserError):
 
 
 def on_studies(settings: "Settings", work: "Callable[[StudyStore], Awaitable[Result]]") -> Result:
+    """Open the database of the settings, run `work` on its studies, and return what it returns."""
     import asyncio
 
     from heard.db.engine import open_database
@@ -45,12 +46,14 @@ def on_studies(settings: "Settings", work: "Callable[[StudyStore], Awaitable[Res
 
 
 async def check_known(studies: "StudyStore", study_id: str) -> None:
+    """Raise StudyError, with the nearest right name, if there is no such study."""
     names = [record.id for record in await studies.studies()]
     if study_id not in names:
         raise StudyError(f'There is no study "{study_id}". {nearest_name(study_id, names) if names else ""}'.strip())
 
 
 def next_step(study: "StudyFile", settings: "Settings", *, written: bool) -> str:
+    """Return the command or the link that comes next; `written` says whether the study's answers are there."""
     from heard.db.study_records import StudyKind
 
     if study.kind is StudyKind.LIVE:

@@ -23,6 +23,7 @@ from tests.db.conftest import PATIENT_SECONDS, Make
 ROOT = Path(__file__).parents[2]
 OURS = {"participant", "consent", "conversation", "message", "reply", "draft", "score", "flag", "summary"}
 OURS |= {"study", "item", "answer", "enrolment", "ballot", "slot", "vote", "vote_change", "thumb", "felt_heard"}
+OURS |= {"exclusion", "access_link", "desk_log"}
 CHAINLITS = {"users", "threads", "steps", "elements", "feedbacks"}
 
 
