@@ -1,6 +1,6 @@
 """Links with a role: made, found by their token, revoked. Inside a transaction of the caller.
 
-A token has 32 random bytes, so that its plain sha256 is enough: nobody tries them all.
+A token has 20 random bytes, so that its plain sha256 is enough: nobody tries them all.
 """
 
 import hashlib
@@ -20,8 +20,8 @@ _NAMES = [field.name for field in fields(AccessLink) if field.name != "role"]
 
 
 def new_token() -> str:
-    """Return a random token: letters, digits, "-" and "_", beginning with a letter, as an id of a link must."""
-    return "k" + secrets.token_urlsafe(32)
+    """Return a random token: "k" and 40 hex digits, which is an id of a link too, and stays itself in lower case."""
+    return "k" + secrets.token_hex(20)
 
 
 def digest(token: str) -> str:

@@ -12,6 +12,7 @@ from sqlalchemy.orm import selectinload
 from heard.db.ballots import ERASED, draw
 from heard.db.device_change import take_up
 from heard.db.errors import StoreDenied, StoreDuplicate, StoreGone, StudyRefused, VoteRefused
+from heard.db.quota_counts import Counts, Drawn, drawn, people_counts
 from heard.db.records import MessageRecord
 from heard.db.study_records import (
     AnswerRecord,
@@ -29,12 +30,9 @@ from heard.db.tables import ConversationRow, MessageRow, ParticipantRow
 from heard.db.text import clean_text
 from heard.db.voting import check_consent
 
-Counts = Mapping[str | None, int]
 ChooseCondition = Callable[[Counts], str | None]
 """Maps the number of people so far by condition to the next person's condition. Raises StudyRefused if it is full."""
-DrawnCounts = Mapping[tuple[str, str | None], int]
-"""Ballots drawn so far in a survey, by item and condition."""
-DrawSurvey = Callable[[EnrolmentRecord, DrawnCounts], Sequence[BallotRecord]]
+DrawSurvey = Callable[[EnrolmentRecord, Drawn], Sequence[BallotRecord]]
 """Maps an enrolment, and the ballots drawn so far, to this person's ballots in order."""
 DrawLive = Callable[[Counts, int], tuple[BallotRecord, Sequence[AnswerRecord]]]
 """Maps the number of ballots drawn so far by condition, and the number of this person's next ballot, to that ballot and
@@ -49,7 +47,7 @@ LONGEST_SOURCE = 80
 _LOCKED: Any = {"key_share": True}
 """Lock options: others who lock the row wait, but not a vote that refers to it."""
 ENDED = "This study has ended, so nobody can take part in it any more. Thank you for coming."
-PAUSED = "This study is paused, so nothing can be judged just now. What was judged is stored. Please come again later."
+PAUSED = "This study is paused, so nobody can go on in it just now. Nothing is lost. Please come again later."
 
 
 async def save_study(session: AsyncSession, study: StudyRecord, items: Sequence[ItemRecord]) -> None:
@@ -204,11 +202,16 @@ async def item(session: AsyncSession, item_id: str) -> ItemRecord | None:
 
 
 async def enrol(
-    session: AsyncSession, new: EnrolmentRecord, choose: ChooseCondition, draw_ballots: DrawSurvey
+    session: AsyncSession,
+    new: EnrolmentRecord,
+    choose: ChooseCondition,
+    draw_ballots: DrawSurvey,
+    active_since: datetime | None = None,
 ) -> tuple[EnrolmentRecord, bool]:
     """Return the person's enrolment, made with all their ballots if there is none, and whether it was made.
 
-    The transaction locks the study, so that quotas and balance count everybody. `new.condition` is not read. Raises
+    The transaction locks the study, so that quotas and balance count everybody who counts: who has finished, and who
+    began or voted after `active_since` (None: ever). `new.condition` is not read. Raises
     StudyRefused if the study has ended, the external id is in use in another browser or `choose` refuses, StoreGone if
     the person or the study does not exist.
     """
@@ -224,29 +227,11 @@ async def enrol(
         raise StudyRefused(sentence)
     if resumed := await take_up(session, new):
         return resumed, False
-    enrolled = replace(new, condition=choose(await _people_counts(session, new.study_id)))
-    ballots = draw_ballots(enrolled, await _drawn_counts(session, new.study_id))
+    enrolled = replace(new, condition=choose(await people_counts(session, new.study_id, active_since)))
+    ballots = draw_ballots(enrolled, await drawn(session, new.study_id, active_since))
     session.add(EnrolmentRow(**enrolment_values(replace(enrolled, completed_at=None, closing=None))))
     await draw(session, ballots, ())
     return enrolled, True
-
-
-async def _people_counts(session: AsyncSession, study_id: str) -> Counts:
-    rows = await session.execute(
-        select(EnrolmentRow.condition, func.count())
-        .where(EnrolmentRow.study_id == study_id)
-        .group_by(EnrolmentRow.condition)
-    )
-    return {condition: number for condition, number in rows}
-
-
-async def _drawn_counts(session: AsyncSession, study_id: str) -> DrawnCounts:
-    rows = await session.execute(
-        select(BallotRow.item_id, BallotRow.condition, func.count())
-        .where(BallotRow.study_id == study_id, BallotRow.item_id.is_not(None))
-        .group_by(BallotRow.item_id, BallotRow.condition)
-    )
-    return {(item_id, condition): number for item_id, condition, number in rows if item_id is not None}
 
 
 async def enrolment(session: AsyncSession, study_id: str, participant_id: str) -> EnrolmentRecord | None:

@@ -10,7 +10,7 @@ from datetime import datetime
 from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession
 
-from heard.db import ballots, device_change, studies, voting
+from heard.db import ballots, device_change, quota_counts, studies, voting
 from heard.db.device_change import Holder
 from heard.db.records import MessageRecord
 from heard.db.studies import ChooseCondition, DrawLive, DrawSurvey
@@ -77,10 +77,18 @@ class StudyStore:
     # People
 
     async def enrol(
-        self, new: EnrolmentRecord, choose: ChooseCondition, draw_ballots: DrawSurvey
+        self,
+        new: EnrolmentRecord,
+        choose: ChooseCondition,
+        draw_ballots: DrawSurvey,
+        active_since: datetime | None = None,
     ) -> tuple[EnrolmentRecord, bool]:
         """Return the person's enrolment, made with all their ballots if there is none, and whether it was made."""
-        return await self._write(lambda session: studies.enrol(session, new, choose, draw_ballots))
+        return await self._write(lambda session: studies.enrol(session, new, choose, draw_ballots, active_since))
+
+    async def screen_out(self, study_id: str, participant_id: str, at: datetime) -> None:
+        """Note that a person has failed as many attention items as the study allows."""
+        await self._write(lambda session: quota_counts.screen_out(session, study_id, participant_id, at))
 
     async def holder(self, study_id: str, external_id: str) -> Holder | None:
         """Return who has an external id in a study now, or None."""

@@ -26,6 +26,8 @@ NAME = r"^[a-z0-9][a-z0-9_-]{0,62}$"
 PARAMETER = r"^[A-Za-z][A-Za-z0-9._-]{0,63}$"
 MOST_ANSWERS = len(LETTERS)
 """Most answers on one ballot."""
+ACTIVE_MINUTES = 120
+"""In a survey, how long somebody who has not finished counts in quotas and balance."""
 OPEN_QUESTION = (
     "What made certain responses seem more empathetic than others, and what informed your decisions overall?"
 )
@@ -107,7 +109,21 @@ class StudyFile(_Section):
     completion_code: str = Field(default="", max_length=200)
     """Shown on the last page, for a panel such as Prolific; empty shows none."""
     completion_url: str = Field(default="", max_length=2000, pattern=r"^(https://.*)?$", examples=["https://a.org"])
-    """Where the last page leads back to, such as Prolific's address."""
+    """Where the last page leads back to, such as Prolific's address; {code}, or an empty `cc=`, is filled with the
+    code."""
+    screen_out_code: str = Field(default="", max_length=200)
+    """The same code for people whom the study does not need: it is full, paused or over, or they were screened out."""
+    screen_out_url: str = Field(default="", max_length=2000, pattern=r"^(https://.*)?$", examples=["https://a.org"])
+    """Where they are led back to."""
+    screen_out_after: int | None = Field(default=None, ge=1, le=1000)
+    """Attention items failed after which a person is screened out; unset never does."""
+    decline_code: str = Field(default="", max_length=200)
+    """The same code for people who decline the questions on the first page, or research."""
+    decline_url: str = Field(default="", max_length=2000, pattern=r"^(https://.*)?$", examples=["https://a.org"])
+    """Where they are led back to."""
+    active_minutes: int | None = Field(default=None, ge=1, le=1_000_000)
+    """Minutes from a person's start or newest vote for which they count in quotas and balance, as those do who have
+    finished; unset: 120 in a survey, and always in a live study."""
     auto_improve: Literal["off", "on", "trial"] = "off"
     """Whether low replies are written again: never, always, or by chance for each reply (stored as its assignment)."""
     guard: bool = True
@@ -144,9 +160,22 @@ class StudyFile(_Section):
         """Every source that the file names: those that come with the items, then the arms."""
         return (*self.sources, *(arm.name for arm in self.arms))
 
+    @property
+    def counted_minutes(self) -> int | None:
+        """Minutes for which somebody who has not finished counts in quotas and balance; None for always."""
+        usual = ACTIVE_MINUTES if self.kind is StudyKind.SURVEY else None
+        return self.active_minutes if self.active_minutes is not None else usual
+
     def condition(self, name: str | None) -> Condition | None:
         """Return the condition called `name`, or None."""
         return next((condition for condition in self.conditions if condition.name == name), None)
+
+
+_LATER_KEYS = (
+    "require_id", "id_parameters", "ids_ignore_case", "screen_out_code", "screen_out_url", "screen_out_after",
+    "decline_code", "decline_url", "active_minutes",
+)  # fmt: skip
+"""Keys that studies of before do not have; those without a value are left out."""
 
 
 def read_study_file(path: Path) -> StudyFile:
@@ -179,7 +208,7 @@ def definition_of(study: StudyFile) -> tuple[dict[str, Any], str]:
     # Left out where they say nothing, so that studies from before them stay what they were.
     if values["guard"]:
         del values["guard"]
-    for name in ("require_id", "id_parameters", "ids_ignore_case"):
+    for name in _LATER_KEYS:
         if not values[name]:
             del values[name]
     for arm in values["arms"]:

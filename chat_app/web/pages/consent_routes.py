@@ -15,6 +15,7 @@ from heard.chat_app.safety.crisis_numbers import countries
 from heard.chat_app.studies.survey_links import safe_next_url
 from heard.chat_app.web.dependencies import CountryDep, ParticipantDep, Site, SiteDep, check_newcomer
 from heard.chat_app.web.pages.crisis_help import SAY, child_lines, phone_numbers
+from heard.chat_app.web.pages.panel_returns import return_of
 from heard.chat_app.web.pages.rendering import page
 from heard.db.records import ConsentRecord
 
@@ -148,7 +149,10 @@ def _remember(site: Site, response: Response, participant: str) -> Response:
 async def _refused(site: Site, stored: ConsentRecord | None, country: str | None, to: str) -> Response:
     await _withdraw(site, stored)
     # Not the chat's hand-off: its words answer a message, and here nobody has written one.
-    return page("declined.html", stored=stored is not None, survey=safe_next_url(to), **phone_numbers(country))
+    back = await return_of(site, to, "decline")
+    return page(
+        "declined.html", stored=stored is not None, survey=safe_next_url(to), back=back, **phone_numbers(country)
+    )
 
 
 async def _minor(site: Site, stored: ConsentRecord | None, country: str | None, to: str) -> Response:
@@ -158,6 +162,7 @@ async def _minor(site: Site, stored: ConsentRecord | None, country: str | None, 
         "minor.html",
         stored=stored is not None,
         survey=safe_next_url(to),
+        back=await return_of(site, to, "screen_out"),
         least_age=in_force(site.services.settings).least_age,
         child_lines=child_lines(country),
         say=SAY,

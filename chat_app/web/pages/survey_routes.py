@@ -11,7 +11,9 @@ from fastapi import APIRouter, Depends, Form, Request
 from fastapi.responses import RedirectResponse, Response
 
 from heard.chat_app.common.fair_queue import QueueFull
+from heard.chat_app.studies.panel_return import panel_return
 from heard.chat_app.studies.study_file import StudyFile
+from heard.chat_app.studies.study_gate import SCREENING, admitting, check_standing
 from heard.chat_app.studies.survey import (
     CLOSING_LIMIT,
     TOO_BUSY,
@@ -35,6 +37,7 @@ from heard.chat_app.studies.votes import Marks
 from heard.chat_app.web.dependencies import CountryDep, ParticipantDep, Site, SiteDep, check_newcomer
 from heard.chat_app.web.pages.crisis_help import handoff_card
 from heard.chat_app.web.pages.markup import as_html
+from heard.chat_app.web.pages.panel_returns import return_of_screened
 from heard.chat_app.web.pages.rendering import EarlyResponse, page
 from heard.db.errors import StoreError
 from heard.db.study_records import LETTERS, BallotRecord, VoteRecord, is_informed
@@ -78,6 +81,7 @@ async def enter(
     participation = await site.surveys.participation(study, participant) if participant else None
     check_entry(study, external, participation)
     await site.surveys.check_link(study, external, participant)
+    await check_standing(site.services.studies, study, participation)
     consent = await site.surveys.consent(participant)
     if participant is None or consent is Consent.MISSING:
         raise _redirect(consent_url(study, external))
@@ -124,6 +128,7 @@ async def first_page(request: Request, site: SiteDep, name: str, participant: Pa
     """The introduction; for whoever is enrolled, the way on."""
     study = await site.surveys.study(name)
     external = external_id(request.query_params.multi_items(), study)
+    study = await admitting(site.services.studies, study, external)
     known, participation = await enter(site, study, participant, external)
     if participation is not None:
         return RedirectResponse(Visit(study, known, participation).onward, 303)
@@ -144,9 +149,11 @@ async def start(
     """Enrol."""
     study = await site.surveys.study(name)
     external = checked_id(pid, study)
+    study = await admitting(site.services.studies, study, external)
     known, participation = await enter(site, study, participant, external)
     if participation is None:
-        if study is not site.surveys.live:  # whose people are counted when they come to the first page
+        live = site.surveys.live  # whose people are counted when they come to the first page
+        if live is None or study.id != live.id:
             check_newcomer(request, site, study)
         await site.surveys.enrol(study, known, external)
     return RedirectResponse(entry_url(study, None), 303)
@@ -159,7 +166,9 @@ async def needs_research(request: Request, site: SiteDep, name: str, participant
     external = external_id(request.query_params.multi_items(), study)
     if await site.surveys.consent(participant) is not Consent.NO_RESEARCH:
         return RedirectResponse(entry_url(study, external), 303)
-    return survey_page("survey_research.html", study=study, where=consent_url(study, external))
+    return survey_page(
+        "survey_research.html", study=study, where=consent_url(study, external), back=panel_return(study, "decline")
+    )
 
 
 @router.get("/survey/{name}/chat")
@@ -181,7 +190,7 @@ async def end(site: SiteDep, visit: VisitDep) -> Response:
         if visit.study.open_question:
             return survey_page("survey_end.html", study=visit.study, closing="", problem=None)
         await site.surveys.close(visit.study, visit.participant, None)
-    return survey_page("survey_done.html", study=visit.study)
+    return survey_page("survey_done.html", study=visit.study, back=panel_return(visit.study, "completion"))
 
 
 @router.post("/survey/{name}/end")
@@ -273,11 +282,12 @@ def _redirect(address: str) -> EarlyResponse:
     return EarlyResponse(RedirectResponse(address, 303))
 
 
-async def on_closed(_: Request, fault: Exception) -> Response:
+async def on_closed(request: Request, fault: Exception) -> Response:
     """FastAPI's handler for CLOSED."""
     if not isinstance(fault, PageRefused):
         fault = PageRefused(400, "This link is damaged", str(fault))
-    return survey_page("survey_closed.html", fault.status, title=fault.title, sentence=fault.sentence, link=None)
+    back = await return_of_screened(request) if fault.sentence in SCREENING else None
+    return survey_page("survey_closed.html", fault.status, title=fault.title, sentence=fault.sentence, back=back)
 
 
 CLOSED = (PageRefused, DamagedLink)

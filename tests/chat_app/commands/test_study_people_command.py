@@ -4,6 +4,7 @@ import asyncio
 import csv
 import io
 import shutil
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -26,14 +27,13 @@ def folder(tmp_path: Path, migrated: Path) -> Path:
     async def fill() -> None:
         engine = create_engine(Settings(data_dir=data).database)
         places = {0: (1, 2, 3, 1, 2, 3), 1: (3,) * 6, 2: (1, 2)}
-        casts = [
-            Cast(who, ("ann", "bot", "cat"), most, most % 3 + 1) for who, marks in places.items() for most in marks
-        ]
+        marked = [(who, most) for who, marks in places.items() for most in marks]
+        casts = [Cast(who, ("ann", "bot", "cat"), most, most % 3 + 1) for who, most in marked]
         made = await put(engine, casts)
         people = [("anna", NOW), ("ben", NOW), (None, None)]
         rows = [
             {"study_id": "warm", "participant_id": made.people[number], "external_id": name, "seed": 1,
-             "started_at": NOW, "completed_at": done}
+             "started_at": NOW + timedelta(minutes=number), "completed_at": done}
             for number, (name, done) in enumerate(people)
         ]  # fmt: skip
         async with engine.begin() as connection:

@@ -1,0 +1,86 @@
+"""Whether somebody may go on in a study right now: it may be paused or have ended, their link may be revoked, and they
+may have failed as many attention items as the study allows.
+
+Nothing here says to a participant which item it was.
+"""
+
+import re
+from datetime import UTC, datetime
+
+from heard.chat_app.studies.assignment import FULL
+from heard.chat_app.studies.study_file import StudyFile
+from heard.chat_app.studies.survey import PageRefused, Participation
+from heard.db.desk_store import DeskStore
+from heard.db.studies import ENDED, PAUSED, standstill
+from heard.db.study_records import BallotRecord, VoteRecord
+from heard.db.study_store import StudyStore
+
+PAUSED_WITHIN = (
+    "This study is paused for now. Everything that you have judged is stored, and the same link goes on from there "
+    "when the study does. Please come again later."
+)
+SCREENED_OUT = (
+    "The study ends here for you, because some of its questions were not answered as they asked for. What you have "
+    "judged is stored. Thank you for your time."
+)
+REVOKED = "This link has been taken back by whoever made it, so it opens nothing any more. Ask them for a new one."
+SCREENING = (FULL, ENDED, PAUSED, SCREENED_OUT)
+"""Sentences to people whom the study does not need, who go back to their panel with the code for that."""
+NOT_OPEN = "Not open to you"
+_TOKEN = re.compile(r"k[0-9a-f]{40}")
+"""An id that was made by `heard study invite`."""
+
+
+async def admitting(studies: StudyStore, study: StudyFile, external: str | None) -> StudyFile:
+    """Return the study, with the id of an invitation on its list. Raises PageRefused (403) for one that is revoked, or
+    is for another study or for the desk."""
+    if external is None or not _TOKEN.fullmatch(external):
+        return study
+    link = await DeskStore(studies.engine).link_of_token(external)
+    if link is None:
+        return study
+    if link.revoked_at is not None or link.study_id != study.id or link.role.is_staff:
+        raise PageRefused(403, NOT_OPEN, REVOKED)
+    return study.model_copy(update={"allow": (*study.allow, external)}) if study.allow else study
+
+
+async def check_standing(studies: StudyStore, study: StudyFile, participation: Participation | None) -> None:
+    """Raise PageRefused (403) where this person cannot go on, or somebody new not begin.
+
+    Who has judged everything gets to the last page in any case. Somebody who has just failed one attention item too
+    many is screened out here.
+    """
+    if participation is None:
+        if sentence := await _standstill(studies, study):
+            raise PageRefused(403, NOT_OPEN, sentence)
+        return
+    enrolment = participation.enrolment
+    await admitting(studies, study, enrolment.external_id)
+    if enrolment.completed_at is None:
+        screened_out = enrolment.screened_out_at is not None
+        if not screened_out and _failed_too_often(study, participation):
+            await studies.screen_out(study.id, enrolment.participant_id, datetime.now(UTC))
+            screened_out = True
+        if screened_out:
+            raise PageRefused(403, "Thank you", SCREENED_OUT)
+    if participation.next is not None and (sentence := await _standstill(studies, study)):
+        raise PageRefused(403, NOT_OPEN, PAUSED_WITHIN if sentence == PAUSED else sentence)
+
+
+async def _standstill(studies: StudyStore, study: StudyFile) -> str | None:
+    record = await studies.study(study.id)
+    return standstill(record) if record else None
+
+
+def _failed_too_often(study: StudyFile, participation: Participation) -> bool:
+    if study.screen_out_after is None:
+        return False
+    return sum(_failed(ballot, vote) for ballot, vote in participation.ballots) >= study.screen_out_after
+
+
+def _failed(ballot: BallotRecord, vote: VoteRecord | None) -> bool:
+    """Return whether a vote on an attention item marks another source than it names, or none; as results count it."""
+    if ballot.attention is None or vote is None:
+        return False
+    marked = next((slot.source for slot in ballot.slots if slot.position == vote.most), None)
+    return marked != ballot.attention
