@@ -6,13 +6,14 @@ Each write is one transaction with its line in the log. All methods are coroutin
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 
-from sqlalchemy import select
+from sqlalchemy import func, select
 from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession
 
 from heard.db import access_links, exclusions, studies
 from heard.db.desk_records import AccessLink, Actor, Exclusion, LogLine, Role
 from heard.db.desk_tables import DeskLogRow
 from heard.db.study_people import StudyPerson, study_people
+from heard.db.study_tables import EnrolmentRow
 from heard.db.transaction import Result, Work, transact
 
 
@@ -68,6 +69,19 @@ class DeskStore:
         return await self._write(work)
 
     # The study
+
+    async def numbers(self) -> dict[str, tuple[int, int]]:
+        """Return by study how many people came by its link or walked in, and how many of them have finished."""
+
+        async def work(session: AsyncSession) -> dict[str, tuple[int, int]]:
+            rows = await session.execute(
+                select(EnrolmentRow.study_id, func.count(), func.count(EnrolmentRow.completed_at)).group_by(
+                    EnrolmentRow.study_id
+                )
+            )
+            return {study: (came, finished) for study, came, finished in rows}
+
+        return await self._read(work)
 
     async def pause(self, study_id: str, by: Actor, *, paused: bool) -> None:
         """Pause a study, or let it go on. Raises StudyRefused if it has ended, StoreGone if there is none."""

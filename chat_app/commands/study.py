@@ -2,6 +2,7 @@
 
 import typer
 
+from heard.chat_app.commands.study_access import access, invite, pause, resume, revoke
 from heard.chat_app.commands.study_generate import generate
 from heard.chat_app.commands.study_import import import_study
 from heard.chat_app.commands.study_people import exclude, include, people
@@ -18,5 +19,5 @@ app = typer.Typer(
     ),
 )
 app.command("import")(import_study)
-for command in (generate, status, people, exclude, include, end, release):
+for command in (generate, status, people, exclude, include, invite, revoke, access, pause, resume, end, release):
     app.command()(command)

@@ -84,7 +84,7 @@ def release(
 
 
 def _status(record: "StudyRecord", counts: "StudyCounts") -> str:
-    ended = f", ended on {record.ended_at:%Y-%m-%d}" if record.ended_at else ""
+    ended = f", ended on {record.ended_at:%Y-%m-%d}" if record.ended_at else ", paused" if record.paused_at else ""
     lines = [f"{record.id} ({record.kind.value}{ended})"]
     if counts.items:
         attention = f", {counts.attention} of them for attention" if counts.attention else ""

@@ -11,6 +11,10 @@ from heard.chat_app.common.csv_cell import csv_cell
 from heard.db.study_people import StudyPerson
 
 MISSING = "–"
+STATES = ("finished", "screened out", "under way", "not begun")
+"""How far somebody is, by `state_of`."""
+PEOPLE_STATES = (*STATES, "excluded")
+"""What the page's list can be narrowed to."""
 Value = str | float | None
 
 
@@ -63,10 +67,21 @@ def reasons_of(person: StudyPerson) -> str:
     return " ".join(one.reason for one in person.exclusions)
 
 
+def rules_of(person: StudyPerson) -> str:
+    """Return the rules that exclude a person, "hand" for one by hand, joined by ";"; "" if none does."""
+    return ";".join(one.rule or "hand" for one in person.exclusions)
+
+
 COLUMNS = (
     PeopleColumn("external_id", "Person", lambda one: one.external_id, name_of),
     PeopleColumn("condition", "Condition", lambda one: one.condition),
     PeopleColumn("state", "State", state_of),
+    PeopleColumn(
+        "excluded",
+        "Excluded",
+        lambda one: reasons_of(one) or None,
+        lambda one: rules_of(one).replace(";", ", ") or MISSING,
+    ),
     PeopleColumn("judged", "Judged", lambda one: one.judged, lambda one: f"{one.judged} of {one.given}"),
     PeopleColumn(
         "attention_failed",
@@ -87,7 +102,6 @@ COLUMNS = (
     PeopleColumn("devices", "Device", lambda one: "+".join(one.devices) or None),
     PeopleColumn("leaks", "Leaks", lambda one: one.leaks, lambda one: str(one.leaks)),
     PeopleColumn("started_at", "Came", lambda one: _time(one.started_at), lambda one: _day(one.started_at)),
-    PeopleColumn("excluded", "Excluded", lambda one: reasons_of(one) or None),
 )
 """What the page shows of a person. "Same place": the share of the ranked ballots on which the place that the person
 marked most often was marked as most empathetic. "Same answer": the share of "about the same"."""
@@ -101,7 +115,7 @@ _MORE = (
     PeopleColumn("screened_out_at", "", lambda one: _time(one.screened_out_at)),
     PeopleColumn("last_at", "", lambda one: _time(one.last_at)),
     PeopleColumn("research", "", lambda one: "yes" if one.research else "no"),
-    PeopleColumn("excluded_by", "", lambda one: ";".join(rule.rule or "hand" for rule in one.exclusions) or None),
+    PeopleColumn("excluded_by", "", lambda one: rules_of(one) or None),
 )
 
 
@@ -144,9 +158,7 @@ def to_pay_csv(people: Iterable[StudyPerson]) -> str:
 def summary(people: Sequence[StudyPerson]) -> str:
     """Return the numbers of people by state in one sentence, such as "120 people: 100 finished, 20 under way"."""
     states = Counter(map(state_of, people))
-    parts = [
-        f"{states[name]:,} {name}" for name in ("finished", "screened out", "under way", "not begun") if states[name]
-    ]
+    parts = [f"{states[name]:,} {name}" for name in STATES if states[name]]
     out = sum(one.excluded for one in people)
     parts += [f"{out:,} excluded"] if out else []
     return f"{len(people):,} {'person' if len(people) == 1 else 'people'}" + (f": {', '.join(parts)}" if parts else "")

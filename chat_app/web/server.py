@@ -33,6 +33,8 @@ from heard.chat_app.web.middleware import ErrorBoundary, OriginCheck, SecurityHe
 from heard.chat_app.web.pages import (
     consent_routes,
     crisis_help,
+    desk_actions,
+    desk_routes,
     own_data_routes,
     results_routes,
     safety_routes,
@@ -57,6 +59,8 @@ ROUTERS = (
     scorer_routes.router,
     survey_routes.router,
     results_routes.router,
+    desk_routes.router,
+    desk_actions.router,
     vote_routes.router,
     face_routes.router,
     api.router,

@@ -3,6 +3,7 @@
 import asyncio
 import csv
 import io
+import re
 import shutil
 from datetime import timedelta
 from pathlib import Path
@@ -74,6 +75,27 @@ def test_people_are_listed_excluded_and_taken_in_again(folder: Path) -> None:
     assert "excluded from the study" not in heard("results", "warm", folder=folder).stdout
 
 
+def test_links_are_made_shown_and_revoked_and_a_study_rests(folder: Path) -> None:
+    def run(*arguments: str, **environment: str) -> str:
+        done = heard("study", *arguments, folder=folder, **environment)
+        assert (done.status, done.stderr) == (0, ""), done.stderr
+        return done.stdout
+
+    made = run("invite", "warm", "--role", "researcher", "--name", "Grace", HEARD_PUBLIC_HOST="lab.example.org")
+    _, token, name = re.search(r"(https://lab\.example\.org/desk)#(k[0-9a-f]{40})\n.*revoke (\w{8})", made).groups()  # type: ignore[union-attr]
+    assert "/survey/warm?pid=k" in run("invite", "warm", "--role", "rater", "--name", "Rater 1")
+    shown = run("access", "warm")
+    assert f"{name}  researcher   Grace" in shown
+    assert token not in shown
+    assert run("revoke", name) == "Revoked: the link of Grace (researcher of warm).\n"
+    assert "(revoked " in run("access", "warm")
+    run("pause", "warm")
+    assert "paused" in run("status", "warm")
+    run("resume", "warm")
+    assert "paused" not in run("status", "warm")
+    assert "let the study go on" in run("access", "warm")
+
+
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
@@ -82,6 +104,8 @@ def test_people_are_listed_excluded_and_taken_in_again(folder: Path) -> None:
         (("exclude", "warm", "--person", "anna"), "needs a --reason"),
         (("exclude", "warm", "--person", "nobody", "--reason", "x"), "Nobody of this study"),
         (("exclude", "warm", "--rule", "fats=3s"), 'There is no rule "fats". Did you mean'),
+        (("invite", "warm", "--role", "led", "--name", "x"), 'There is no role "led". Did you mean'),
+        (("revoke", "nothing"), 'There is no link "nothing".'),
         (("include", "warm", "--person", "anna", "--reason", "x"), "None of these people is excluded"),
     ],
 )
