@@ -13,6 +13,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from heard.db.desk_tables import DeskLogRow, ExclusionRow
 from heard.db.errors import StoreGone, StudyRefused
+from heard.db.exclusions import copy
 from heard.db.study_records import EnrolmentRecord
 from heard.db.study_rows import enrolment_record, enrolment_values
 from heard.db.study_tables import BallotRow, EnrolmentRow, VoteRow
@@ -98,6 +99,7 @@ async def take_up(session: AsyncSession, new: EnrolmentRecord) -> EnrolmentRecor
         await session.flush()  # the id is free before it is taken
         resumed = replace(resumed, seed=new.seed, started_at=new.started_at)
         session.add(EnrolmentRow(**enrolment_values(resumed)))
+        await copy(session, new.study_id, before, new.participant_id)
         return resumed
     session.expunge(row)
     for table in (BallotRow, VoteRow, EnrolmentRow, ExclusionRow, DeskLogRow):

@@ -23,9 +23,10 @@ def excluded(study_id: str) -> Select[Any]:
     return select(ExclusionRow.participant_id.label("id")).where(_in_force(study_id)).distinct()
 
 
-async def in_force(session: AsyncSession, study_id: str) -> dict[str, list[Exclusion]]:
-    """Return the exclusions of a study that are in force, by person, oldest first."""
-    query: Any = select(ExclusionRow.participant_id, *_COLUMNS).where(_in_force(study_id)).order_by(ExclusionRow.id)
+async def of_study(session: AsyncSession, study_id: str) -> dict[str, list[Exclusion]]:
+    """Return every exclusion of a study, lifted ones too, by person, oldest first."""
+    query: Any = select(ExclusionRow.participant_id, *_COLUMNS).where(ExclusionRow.study_id == study_id)
+    query = query.order_by(ExclusionRow.id)
     found: dict[str, list[Exclusion]] = {}
     for row in await session.execute(query):
         found.setdefault(row[0], []).append(Exclusion(*row[1:]))
@@ -41,9 +42,10 @@ async def exclusions_of(session: AsyncSession, study_id: str, participant_id: st
 
 
 async def exclude(session: AsyncSession, study_id: str, people: Mapping[str, str], new: Exclusion) -> list[str]:
-    """Exclude people (id -> reason) with the rule, the name and the time of `new`. Returns the ids of those who were
-    not yet excluded by the same rule: a rule that is run again adds nobody twice. By hand always counts as new."""
-    before = await in_force(session, study_id)
+    """Exclude people (id -> reason) with the rule, the name and the time of `new`. Returns the ids of those whom the
+    same rule has not excluded before: run again it adds nobody twice, and nobody whom a lead has included again. By
+    hand always counts as new."""
+    before = await of_study(session, study_id)
     added = [
         person for person in people if new.rule is None or all(one.rule != new.rule for one in before.get(person, ()))
     ]
@@ -55,6 +57,14 @@ async def exclude(session: AsyncSession, study_id: str, people: Mapping[str, str
         for person in added
     )  # fmt: skip
     return added
+
+
+async def copy(session: AsyncSession, study_id: str, before: str, after: str) -> None:
+    """Give a person who goes on under another id the exclusions that are in force."""
+    own = _in_force(study_id) & (ExclusionRow.participant_id == before)
+    for row in await session.scalars(select(ExclusionRow).where(own).order_by(ExclusionRow.id)):
+        values = {name: getattr(row, name) for name in ("rule", "reason", "made_by", "made_at")}
+        session.add(ExclusionRow(study_id=study_id, participant_id=after, **values))
 
 
 async def lift(session: AsyncSession, study_id: str, people: Sequence[str], reason: str, by: str, at: datetime) -> int:

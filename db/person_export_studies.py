@@ -11,7 +11,8 @@ from typing import Any
 from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from heard.db.person_export_rows import export_rows
+from heard.db.access_links import of_token
+from heard.db.person_export_rows import export_rows, json_value
 from heard.db.records import ScoreRecord
 from heard.db.study_records import Choice
 from heard.db.study_rows import study_record
@@ -36,7 +37,8 @@ async def export_studies(session: AsyncSession, participant_id: str) -> tuple[li
 
     Shape of each: {"study": id, "enrolment": None or {...}, "ballots": [{..., "message": the item's or None,
     "slots": [{"position", "votable", "reason", "text", and, once known, "source", "model" ...}],
-    "vote": None or {..., "before": [{...}]}}], "exclusions": [{...}] once the study has ended}.
+    "vote": None or {..., "before": [{...}]}}], "exclusions": [{...}] once the study has ended,
+    "invitation": None or {"name", "role", "made_at", "revoked_at"}}.
     """
     enrolment, ballot = _OURS["enrolment"], _OURS["ballot"]
     enrolments = await export_rows(session, enrolment, enrolment.c.participant_id == participant_id)
@@ -47,6 +49,7 @@ async def export_studies(session: AsyncSession, participant_id: str) -> tuple[li
     names = sorted({row["study_id"] for row in (*enrolments, *ballots)})
     revealing, ended = await _revealing(session, names), await _ended(session, names)
     exclusions = await _exclusions(session, participant_id)
+    links = {row["study_id"]: await _invitation(session, row["external_id"]) for row in enrolments}
     hidden_messages = set()
     resumed = {row["study_id"]: row["resumed_at"] for row in enrolments}
     for row in ballots:
@@ -69,6 +72,7 @@ async def export_studies(session: AsyncSession, participant_id: str) -> tuple[li
             "study": name,
             "enrolment": next((row for row in enrolments if row["study_id"] == name), None),
             "ballots": [row for row in ballots if row["study_id"] == name],
+            "invitation": links.get(name),
             # While a study runs, why somebody was excluded can tell the right answer of an attention item.
             "exclusions": [row for row in exclusions if row["study_id"] == name] if name in ended else [],
         }
@@ -136,6 +140,12 @@ async def _messages(session: AsyncSession, participant_id: str) -> dict[str | No
     shown = select(BallotRow.item_id).where(BallotRow.participant_id == participant_id)
     rows = await session.execute(select(ItemRow.id, ItemRow.message).where(ItemRow.id.in_(shown)))
     return {item_id: message for item_id, message in rows}
+
+
+async def _invitation(session: AsyncSession, external_id: str | None) -> dict[str, Any] | None:
+    link = await of_token(session, external_id) if external_id else None
+    names = ("name", "role", "made_at", "revoked_at")
+    return {name: json_value(getattr(link, name)) for name in names} if link else None
 
 
 async def _exclusions(session: AsyncSession, participant_id: str) -> list[dict[str, Any]]:

@@ -14,7 +14,7 @@ from sqlalchemy import Select, Text, case, cast, func, literal, select, text
 from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession
 
 from heard.db.desk_records import Exclusion
-from heard.db.exclusions import in_force
+from heard.db.exclusions import of_study
 from heard.db.study_records import LETTERS, WIDTHS, Choice
 from heard.db.study_tables import BallotRow, EnrolmentRow, SlotRow, VoteRow
 from heard.db.transaction import transact
@@ -61,6 +61,8 @@ class StudyPerson:
     """Votes on ballots where an answer gave its source away."""
     exclusions: tuple[Exclusion, ...] = ()
     """In force, oldest first."""
+    lifted_rules: tuple[str, ...] = ()
+    """Rules of exclusions that were lifted: they do not catch the person again."""
 
     @property
     def same_place(self) -> float | None:
@@ -99,7 +101,7 @@ async def study_people(engine: AsyncEngine, study_id: str, participant_id: str |
         enrolled, given = await by_person(_enrolled(own(EnrolmentRow))), await by_person(_given(own(BallotRow)))
         votes, attention = await by_person(_votes(own(VoteRow))), await by_person(_attention(own(VoteRow)))
         refused = set(await session.scalars(refusing()))
-        exclusions = await in_force(session, study_id)
+        exclusions = await of_study(session, study_id)
         people = (*enrolled, *(person for person in given if person not in enrolled))
         return [
             _person(
@@ -202,7 +204,8 @@ def _person(row: Mapping[str, Any], person: str, *, research: bool, exclusions: 
         top_place=max(row.get(f"place_{place}", 0) for place in _PLACES),
         devices=tuple(width for width in WIDTHS if row.get(width)),
         leaks=row.get("leaks", 0),
-        exclusions=exclusions,
+        exclusions=tuple(one for one in exclusions if one.lifted_at is None),
+        lifted_rules=tuple(one.rule for one in exclusions if one.rule and one.lifted_at is not None),
     )
 
 

@@ -138,7 +138,12 @@ def parse_rule(written: str) -> Rule:
 
 
 def caught(rule: Rule, people: Sequence[StudyPerson]) -> dict[str, str]:
-    """Return the people whom a rule catches and who are not yet excluded by it: id -> the sentence that says why."""
+    """Return the people whom a rule catches and who are neither excluded by it nor included again after it: id -> the
+    sentence that says why."""
     written = str(rule)
-    new = (person for person in people if all(one.rule != written for one in person.exclusions))
+    new = (
+        person
+        for person in people
+        if written not in person.lifted_rules and all(one.rule != written for one in person.exclusions)
+    )
     return {person.participant_id: reason for person in new if (reason := rule.reason(person))}

@@ -25,6 +25,11 @@ LONG = 6
 
 
 @pytest.fixture
+def url(each_url: str) -> str:
+    return each_url
+
+
+@pytest.fixture
 async def studying(store: Store, make: Make) -> Studying:
     made = Studying(store, make)
     items = made.items(number=LONG)
@@ -126,10 +131,26 @@ async def test_the_excluded_are_in_no_result_and_every_vote_is_accounted_for(stu
     (lifted,) = await desk.exclusions_of("blind", bob)
     assert (lifted.rule, lifted.made_by, lifted.lifted_by) == ("fast=3s", "Ada", "Ada")
     assert lifted.lifted_reason == "The rule was too strict."
+    assert await desk.exclude("blind", {bob: "Fast."}, "fast=3s", LEAD) == []  # what a lead decided stays decided
+    (again,) = [person for person in await desk.people("blind") if person.participant_id == bob]
+    assert (again.excluded, again.lifted_rules) == (False, ("fast=3s",))
+    assert bob not in caught(parse_rule("fast=3s"), [again])
     assert [line.did for line in await desk.log("blind", 9, bob)] == [
         "included again",
         "excluded by the rule fast=3s",
     ]
+
+
+async def test_an_exclusion_follows_its_person_to_another_browser(studying: Studying) -> None:
+    desk = DeskStore(studying.store.engine)
+    bob = await came(studying, "bob", votes=1)
+    await desk.exclude("blind", {bob: "Came twice."}, None, LEAD)
+    await studying.studies.release("blind", "bob", studying.make.now)
+    elsewhere = await studying.agree()
+    new = EnrolmentRecord("blind", elsewhere, "bob", None, 3, studying.make.now)
+    await studying.studies.enrol(new, lambda _: None, lambda *_: [])
+    (person,) = await desk.people("blind")
+    assert (person.participant_id, person.excluded, person.judged) == (elsewhere, True, 1)
 
 
 async def test_an_erased_person_leaves_no_exclusion_no_link_and_no_id_in_the_log(studying: Studying) -> None:
@@ -137,12 +158,18 @@ async def test_an_erased_person_leaves_no_exclusion_no_link_and_no_id_in_the_log
     _, token = await desk.invite("blind", Role.PARTICIPANT, "Bob from the clinic", LEAD)
     bob = await came(studying, token)
     await desk.exclude("blind", {bob: "Came twice."}, None, LEAD)
+    (own,) = (await studying.store.export_participant(bob))["studies"]
+    assert (own["invitation"]["name"], own["exclusions"]) == ("Bob from the clinic", [])
+    await desk.end("blind", LEAD)
+    (own,) = (await studying.store.export_participant(bob))["studies"]
+    assert [one["reason"] for one in own["exclusions"]] == ["Came twice."]
+    assert "Ada" not in str(own)
     await studying.store.erase_participant(bob)
     for table in ("exclusion", "access_link"):
         assert await run_sql(engine, f"SELECT * FROM {table}", {}) == []  # noqa: S608 - one of two names
     lines = await desk.log("blind", 9)
-    assert [line.did for line in lines] == ["excluded by hand", lines[1].did]
-    assert [line.participant_id for line in lines] == [None, None]
+    assert [line.did for line in lines] == ["closed the study", "excluded by hand", lines[2].did]
+    assert {line.participant_id for line in lines} == {None}
 
 
 async def test_a_link_is_stored_as_a_hash_and_ends_when_it_is_revoked(studying: Studying, tmp_path: Path) -> None:

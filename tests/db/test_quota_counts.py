@@ -14,6 +14,11 @@ from tests.db.studying import Studying
 
 
 @pytest.fixture
+def url(each_url: str) -> str:
+    return each_url
+
+
+@pytest.fixture
 async def s(store: Store, make: Make) -> Studying:
     made = Studying(store, make)
     await made.survey(number=1)
