@@ -4,6 +4,7 @@ A token has 20 random bytes, so that its plain sha256 is enough: nobody tries th
 """
 
 import hashlib
+import re
 import secrets
 from collections.abc import Sequence
 from dataclasses import fields
@@ -13,9 +14,10 @@ from typing import Any
 from sqlalchemy import delete, select
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from heard.db.desk_records import AccessLink, Role
+from heard.db.desk_records import LINK, AccessLink, Role
 from heard.db.desk_tables import AccessLinkRow
 
+_EXTERNAL = re.compile(rf"{LINK}([0-9a-f]{{8}})")
 _NAMES = [field.name for field in fields(AccessLink) if field.name != "role"]
 
 
@@ -27,6 +29,12 @@ def new_token() -> str:
 def digest(token: str) -> str:
     """Return the hash under which a token is stored."""
     return hashlib.sha256(token.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def link_id(external_id: str | None) -> str | None:
+    """Return the id of the link by which somebody with this external id takes part; None for another one."""
+    found = _EXTERNAL.fullmatch(external_id or "")
+    return found[1] if found else None
 
 
 async def add(session: AsyncSession, link: AccessLink, token: str) -> None:
@@ -71,9 +79,9 @@ async def revoke(session: AsyncSession, link_id: str, at: datetime) -> AccessLin
 
 
 async def forget(session: AsyncSession, external_ids: Sequence[str | None]) -> int:
-    """Delete the links whose tokens are ids of an erased person, and so their names. Returns how many."""
-    hashes = [digest(external) for external in external_ids if external]
-    done: Any = await session.execute(delete(AccessLinkRow).where(AccessLinkRow.token_sha256.in_(hashes)))
+    """Delete the links by which an erased person took part, and so their names. Returns how many."""
+    ids = [link for external in external_ids if (link := link_id(external))]
+    done: Any = await session.execute(delete(AccessLinkRow).where(AccessLinkRow.id.in_(ids)))
     return int(done.rowcount)
 
 

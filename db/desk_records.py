@@ -4,6 +4,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
+LINK = "link-"
+"""Beginning of the external ids of people who take part by a link with a role."""
+
 
 class Role(StrEnum):
     """What a link lets its holder do."""
@@ -56,6 +59,11 @@ class AccessLink:
     made_by: str
     made_at: datetime
     revoked_at: datetime | None = None
+
+    @property
+    def external_id(self) -> str:
+        """The id under which its holder takes part in the study, which opens nothing: the token is stored nowhere."""
+        return LINK + self.id
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from typing import Any
 from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from heard.db.access_links import of_token
+from heard.db.access_links import link_id, of_id
 from heard.db.person_export_rows import export_rows, json_value
 from heard.db.records import ScoreRecord
 from heard.db.study_records import Choice
@@ -143,7 +143,8 @@ async def _messages(session: AsyncSession, participant_id: str) -> dict[str | No
 
 
 async def _invitation(session: AsyncSession, external_id: str | None) -> dict[str, Any] | None:
-    link = await of_token(session, external_id) if external_id else None
+    own = link_id(external_id)
+    link = await of_id(session, own) if own else None
     names = ("name", "role", "made_at", "revoked_at")
     return {name: json_value(getattr(link, name)) for name in names} if link else None
 

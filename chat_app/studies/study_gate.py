@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from heard.chat_app.studies.assignment import FULL
 from heard.chat_app.studies.study_file import StudyFile
 from heard.chat_app.studies.survey import PageRefused, Participation
+from heard.db.access_links import link_id
 from heard.db.desk_store import DeskStore
 from heard.db.studies import ENDED, PAUSED, standstill
 from heard.db.study_records import BallotRecord, VoteRecord
@@ -24,6 +25,7 @@ SCREENED_OUT = (
     "judged is stored. Thank you for your time."
 )
 REVOKED = "This link has been taken back by whoever made it, so it opens nothing any more. Ask them for a new one."
+NO_TOKEN = "This link is not whole. Open the one that you were given, as it is."
 SCREENING = (FULL, ENDED, PAUSED, SCREENED_OUT)
 """Sentences to people whom the study does not need, who go back to their panel with the code for that."""
 NOT_OPEN = "Not open to you"
@@ -31,17 +33,23 @@ _TOKEN = re.compile(r"k[0-9a-f]{40}")
 """An id that was made by `heard study invite`."""
 
 
-async def admitting(studies: StudyStore, study: StudyFile, external: str | None) -> StudyFile:
-    """Return the study, with the id of an invitation on its list. Raises PageRefused (403) for one that is revoked, or
-    is for another study or for the desk."""
-    if external is None or not _TOKEN.fullmatch(external):
-        return study
-    link = await DeskStore(studies.engine).link_of_token(external)
+async def admitted(studies: StudyStore, study: StudyFile, external: str | None) -> tuple[StudyFile, str | None]:
+    """Return the study, and the id under which somebody takes part who has come with the id `external`.
+
+    For the token of an invitation that is its link's own id, and the study has it on its list. Raises PageRefused (403)
+    for an invitation that is revoked, or is for another study or for the desk, and for such an id without its token.
+    """
+    if link_id(external) is not None:
+        raise PageRefused(403, NOT_OPEN, NO_TOKEN)
+    link = None
+    if external is not None and _TOKEN.fullmatch(external):
+        link = await DeskStore(studies.engine).link_of_token(external)
     if link is None:
-        return study
+        return study, external
     if link.revoked_at is not None or link.study_id != study.id or link.role.is_staff:
         raise PageRefused(403, NOT_OPEN, REVOKED)
-    return study.model_copy(update={"allow": (*study.allow, external)}) if study.allow else study
+    allow = (*study.allow, link.external_id)
+    return study.model_copy(update={"allow": allow}) if study.allow else study, link.external_id
 
 
 async def check_standing(studies: StudyStore, study: StudyFile, participation: Participation | None) -> None:
@@ -55,7 +63,10 @@ async def check_standing(studies: StudyStore, study: StudyFile, participation: P
             raise PageRefused(403, NOT_OPEN, sentence)
         return
     enrolment = participation.enrolment
-    await admitting(studies, study, enrolment.external_id)
+    if own := link_id(enrolment.external_id):
+        link = await DeskStore(studies.engine).link(own)
+        if link is None or link.revoked_at is not None:
+            raise PageRefused(403, NOT_OPEN, REVOKED)
     if enrolment.completed_at is None:
         screened_out = enrolment.screened_out_at is not None
         if not screened_out and _failed_too_often(study, participation):

@@ -155,8 +155,8 @@ async def test_an_exclusion_follows_its_person_to_another_browser(studying: Stud
 
 async def test_an_erased_person_leaves_no_exclusion_no_link_and_no_id_in_the_log(studying: Studying) -> None:
     desk, engine = DeskStore(studying.store.engine), studying.store.engine
-    _, token = await desk.invite("blind", Role.PARTICIPANT, "Bob from the clinic", LEAD)
-    bob = await came(studying, token)
+    link, _ = await desk.invite("blind", Role.PARTICIPANT, "Bob from the clinic", LEAD)
+    bob = await came(studying, link.external_id)
     await desk.exclude("blind", {bob: "Came twice."}, None, LEAD)
     (own,) = (await studying.store.export_participant(bob))["studies"]
     assert (own["invitation"]["name"], own["exclusions"]) == ("Bob from the clinic", [])

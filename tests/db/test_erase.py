@@ -88,9 +88,9 @@ async def judge(studying: Studying, person: str, message: MessageRecord) -> None
     await studying.studies.vote(studying.cast(ballots[1], None, None))
     await studying.studies.complete("blind", person, studying.mark, studying.make.now)
     desk, lead = DeskStore(studying.store.engine), Actor("Ada")
-    _, token = await desk.invite("blind", Role.PARTICIPANT, studying.mark, lead)
-    taken = "UPDATE enrolment SET external_id = :token WHERE participant_id = :person"
-    await run_sql(studying.store.engine, taken, {"token": token, "person": person})
+    link, _ = await desk.invite("blind", Role.PARTICIPANT, studying.mark, lead)
+    taken = "UPDATE enrolment SET external_id = :own WHERE participant_id = :person"
+    await run_sql(studying.store.engine, taken, {"own": link.external_id, "person": person})
     await desk.exclude("blind", {person: studying.mark}, None, lead)
 
 

@@ -120,6 +120,12 @@ async def test_an_invitation_opens_a_closed_list_until_it_is_revoked(
     assert (await begin(web, "ben")).status_code == 403
     assert (await get(web, f"/survey/blind?pid={of_staff}")).status_code == 403
     assert (await begin(web, token)).status_code == 303
+    (person,) = await desk.people("blind")
+    assert person.external_id == link.external_id
+    stored = (web.settings.data_dir / "heard.db").read_bytes() + (web.settings.data_dir / "heard.db-wal").read_bytes()
+    assert token.encode() not in stored  # a hash of it is
+    assert "not whole" in words(await get(web, f"/survey/blind?pid={link.external_id}"))
+    assert (await get(web, f"/survey/blind?pid={token}")).headers["location"] == "/survey/blind/1"
     assert (await get(web, "/survey/blind/1")).status_code == 200
     await desk.revoke(link.id, LEAD)
     for path in ("/survey/blind/1", f"/survey/blind?pid={token}"):

@@ -70,10 +70,13 @@ async def results(
 
 
 @router.get("/results/{study}/{name}.svg", dependencies=RESEARCHER)
-async def chart(site: SiteDep, record: StudyDep, name: str, wanted: WantedDep, hidden: HiddenDep) -> Response:
+async def chart(
+    site: SiteDep, staff: StaffDep, record: StudyDep, name: str, wanted: WantedDep, hidden: HiddenDep
+) -> Response:
     """One chart of a study, as a file."""
     if name not in PICTURES:
         return error_page(404, "Not here", f"The charts of a study are: {', '.join(PICTURES)}.")
+    await site.desk.note(staff, f"took the chart {name}", record.id)
     found = hide(await _results(site, record.id, wanted), hidden)
     disposition = f'attachment; filename="{record.id}-{name}.svg"'
     headers = {"Cache-Control": "no-store", "Content-Disposition": disposition}

@@ -13,7 +13,7 @@ from fastapi.responses import RedirectResponse, Response
 from heard.chat_app.common.fair_queue import QueueFull
 from heard.chat_app.studies.panel_return import panel_return
 from heard.chat_app.studies.study_file import StudyFile
-from heard.chat_app.studies.study_gate import SCREENING, admitting, check_standing
+from heard.chat_app.studies.study_gate import SCREENING, admitted, check_standing
 from heard.chat_app.studies.survey import (
     CLOSING_LIMIT,
     TOO_BUSY,
@@ -75,12 +75,13 @@ class OwnBallot:
 
 
 async def enter(
-    site: Site, study: StudyFile, participant: str | None, external: str | None
+    site: Site, study: StudyFile, participant: str | None, external: str | None, known_as: str | None
 ) -> tuple[str, Participation | None]:
-    """Return somebody who may take part and has agreed, enrolled or not. Raises PageRefused and EarlyResponse."""
+    """Return somebody who may take part and has agreed, enrolled or not. `external` is the id in their link, and
+    `known_as` that under which they take part. Raises PageRefused and EarlyResponse."""
     participation = await site.surveys.participation(study, participant) if participant else None
-    check_entry(study, external, participation)
-    await site.surveys.check_link(study, external, participant)
+    check_entry(study, known_as, participation)
+    await site.surveys.check_link(study, known_as, participant)
     await check_standing(site.services.studies, study, participation)
     consent = await site.surveys.consent(participant)
     if participant is None or consent is Consent.MISSING:
@@ -93,7 +94,7 @@ async def enter(
 async def visit_of(site: SiteDep, name: str, participant: ParticipantDep) -> Visit:
     """An enrolled person. Raises PageRefused, and EarlyResponse to the entry or the questions."""
     study = await site.surveys.study(name)
-    known, participation = await enter(site, study, participant, None)
+    known, participation = await enter(site, study, participant, None, None)
     if participation is None:
         raise _redirect(entry_url(study, None))
     return Visit(study, known, participation)
@@ -128,8 +129,8 @@ async def first_page(request: Request, site: SiteDep, name: str, participant: Pa
     """The introduction; for whoever is enrolled, the way on."""
     study = await site.surveys.study(name)
     external = external_id(request.query_params.multi_items(), study)
-    study = await admitting(site.services.studies, study, external)
-    known, participation = await enter(site, study, participant, external)
+    study, known_as = await admitted(site.services.studies, study, external)
+    known, participation = await enter(site, study, participant, external, known_as)
     if participation is not None:
         return RedirectResponse(Visit(study, known, participation).onward, 303)
     return survey_page(
@@ -149,13 +150,13 @@ async def start(
     """Enrol."""
     study = await site.surveys.study(name)
     external = checked_id(pid, study)
-    study = await admitting(site.services.studies, study, external)
-    known, participation = await enter(site, study, participant, external)
+    study, known_as = await admitted(site.services.studies, study, external)
+    known, participation = await enter(site, study, participant, external, known_as)
     if participation is None:
         live = site.surveys.live  # whose people are counted when they come to the first page
         if live is None or study.id != live.id:
             check_newcomer(request, site, study)
-        await site.surveys.enrol(study, known, external)
+        await site.surveys.enrol(study, known, known_as)
     return RedirectResponse(entry_url(study, None), 303)
 
 
