@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from sqlalchemy import func, select
 from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession
 
-from heard.db import access_links, exclusions, studies
+from heard.db import access_links, exclusions, quota_counts, studies
 from heard.db.desk_records import AccessLink, Actor, Exclusion, LogLine, Role
 from heard.db.desk_tables import DeskLogRow
 from heard.db.study_people import StudyPerson, study_people
@@ -82,6 +82,10 @@ class DeskStore:
             return {study: (came, finished) for study, came, finished in rows}
 
         return await self._read(work)
+
+    async def counting(self, study_id: str, active_since: datetime | None) -> quota_counts.Counts:
+        """Return how many people count in the quotas of a study, by condition."""
+        return await self._read(lambda session: quota_counts.people_counts(session, study_id, active_since))
 
     async def pause(self, study_id: str, by: Actor, *, paused: bool) -> None:
         """Pause a study, or let it go on. Raises StudyRefused if it has ended, StoreGone if there is none."""

@@ -1,6 +1,6 @@
 """Enrol a person in a study, by a link or as a walk-in, in a survey or in the chat."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 
 from heard.chat_app.studies.assignment import admission_refusal, choose_condition, draw_survey, new_seed
 from heard.chat_app.studies.study_file import StudyFile
@@ -23,7 +23,6 @@ async def enrol(studies: StudyStore, study: StudyFile, participant_id: str, exte
     live = study.kind is StudyKind.LIVE  # its ballots are drawn one by one, as people write
     draw_ballots = (lambda *_: ()) if live else draw_survey(study, await studies.items(study.id))
     new = EnrolmentRecord(study.id, participant_id, external_id, None, new_seed(), datetime.now(UTC))
-    minutes = study.counted_minutes
-    active_since = None if minutes is None else new.started_at - timedelta(minutes=minutes)
+    active_since = study.active_since(new.started_at)
     enrolment, _ = await studies.enrol(new, choose_condition(study), draw_ballots, active_since)
     return enrolment

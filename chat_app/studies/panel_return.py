@@ -7,6 +7,8 @@ from heard.chat_app.common.return_links import with_code
 from heard.chat_app.studies.study_file import StudyFile
 
 Outcome = Literal["completion", "screen_out", "decline"]
+OUTCOMES: tuple[Outcome, ...] = ("completion", "screen_out", "decline")
+"""How a visit can end for a panel."""
 
 
 @dataclass(frozen=True, slots=True)

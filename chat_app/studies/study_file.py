@@ -8,7 +8,7 @@ import json
 import secrets
 import tomllib
 from collections.abc import Mapping
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -160,11 +160,12 @@ class StudyFile(_Section):
         """Every source that the file names: those that come with the items, then the arms."""
         return (*self.sources, *(arm.name for arm in self.arms))
 
-    @property
-    def counted_minutes(self) -> int | None:
-        """Minutes for which somebody who has not finished counts in quotas and balance; None for always."""
+    def active_since(self, now: datetime) -> datetime | None:
+        """Return since when somebody who has not finished must have begun or judged something to count in quotas and
+        balance; None if everybody counts who has ever begun."""
         usual = ACTIVE_MINUTES if self.kind is StudyKind.SURVEY else None
-        return self.active_minutes if self.active_minutes is not None else usual
+        minutes = self.active_minutes or usual
+        return now - timedelta(minutes=minutes) if minutes else None
 
     def condition(self, name: str | None) -> Condition | None:
         """Return the condition called `name`, or None."""

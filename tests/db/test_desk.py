@@ -13,7 +13,7 @@ from heard.db.desk_records import Actor, Role
 from heard.db.desk_store import DeskStore
 from heard.db.errors import StudyRefused
 from heard.db.store import Store
-from heard.db.study_records import AnswerStatus, Choice, EnrolmentRecord
+from heard.db.study_records import AnswerStatus, Choice, EnrolmentRecord, StudyKind
 from heard.db.transaction import run_sql
 from heard.db.vote_reads import read_votes
 from tests.db.conftest import Make
@@ -201,3 +201,17 @@ async def test_a_paused_study_takes_nobody_and_goes_on(studying: Studying) -> No
     await desk.end("blind", LEAD)
     with pytest.raises(StudyRefused, match="has ended"):
         await desk.pause("blind", LEAD, paused=True)
+
+
+async def test_a_paused_live_study_draws_no_ballot_and_keeps_the_message(studying: Studying) -> None:
+    desk = DeskStore(studying.store.engine)
+    await studying.studies.save_study(studying.study("talk", StudyKind.LIVE))
+    person = await studying.agree()
+    _, message = await studying.asked(person)
+    await desk.pause("talk", LEAD, paused=True)
+    with pytest.raises(StudyRefused, match="is paused"):
+        await studying.live(person, message)
+    await desk.pause("talk", LEAD, paused=False)
+    ballot, _ = await studying.live(person, message)
+    (walk_in,) = await desk.people("talk")
+    assert (walk_in.participant_id, walk_in.started_at, walk_in.given) == (ballot.participant_id, None, 1)

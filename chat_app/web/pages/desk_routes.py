@@ -4,6 +4,7 @@ For researchers and leads; each page that is seen is logged. Nothing of it is on
 """
 
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Annotated
 from urllib.parse import urlencode
 
@@ -11,6 +12,7 @@ from fastapi import APIRouter, Depends, Form, Query, Request
 from fastapi.responses import Response
 
 from heard.chat_app.studies.exclusion_rules import KINDS, RuleError, caught, parse_rule
+from heard.chat_app.studies.panel_return import OUTCOMES, panel_return
 from heard.chat_app.studies.people_table import (
     COLUMNS,
     MISSING,
@@ -22,6 +24,8 @@ from heard.chat_app.studies.people_table import (
     summary,
     to_pay_csv,
 )
+from heard.chat_app.studies.places_left import places_of
+from heard.chat_app.studies.study_file import StudyFile, StudyFileError, study_of
 from heard.chat_app.web.dependencies import SiteDep
 from heard.chat_app.web.pages.rendering import EarlyResponse, error_page, page
 from heard.chat_app.web.pages.results_routes import title_of
@@ -88,6 +92,14 @@ async def person_named(site: SiteDep, record: StudyDep, person: str) -> StudyPer
 PersonDep = Annotated[StudyPerson, Depends(person_named)]
 
 
+def file_of(record: StudyRecord) -> StudyFile | None:
+    """Return the file of a study; None if it was stored by another version that knew other keys."""
+    try:
+        return study_of(record)
+    except StudyFileError:
+        return None
+
+
 def standing(record: StudyRecord) -> str:
     """Return whether a study is running, paused or ended."""
     return "ended" if record.ended_at else "paused" if record.paused_at else "running"
@@ -116,6 +128,8 @@ async def desk_study(site: SiteDep, staff: StaffDep, record: StudyDep, asked: Li
     """The people of one study, a hundred at a time."""
     everybody = await site.desk.people(record.id)
     await site.desk.note(staff, "saw the list of people", record.id)
+    study = file_of(record)
+    counting = await site.desk.counting(record.id, study.active_since(datetime.now(UTC))) if study else {}
     reasons: dict[str, str] = {}
     rule, problem = None, None
     if asked.rule:
@@ -135,6 +149,8 @@ async def desk_study(site: SiteDep, staff: StaffDep, record: StudyDep, asked: Li
         study=record,
         title=title_of(record),
         standing=standing(record),
+        places=places_of(study, everybody, counting) if study else [],
+        returns=[(outcome, panel_return(study, outcome)) for outcome in OUTCOMES] if study and staff.leads else [],
         staff=staff,
         summary=summary(everybody),
         columns=COLUMNS,

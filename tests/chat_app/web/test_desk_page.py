@@ -53,7 +53,9 @@ async def test_the_desk_shows_everybody_and_a_lead_decides_who_counts(tmp_path: 
         assert "120 came, 60 finished" in told(await client.get("/desk"))
         page = await client.get("/desk/warm?sort=same_place&order=down")
         assert "120 people: 60 finished, 60 under way" in told(page)
-        assert len(re.findall('<th scope="row">', page.text)) == 100
+        assert len(re.findall('<th scope="row"><a href="/desk/warm/person/', page.text)) == 100
+        assert re.search("Whole study 60 [0-9]+ –", told(page))
+        assert "screen-out – –" in told(page)
         assert 'aria-sort="descending"' in page.text
         assert "Page 2 of 2" in told(await client.get("/desk/warm?sort=same_place&order=down&page=2"))
         assert "There is no rule" in told(await client.get("/desk/warm?rule=fats=3s"))
