@@ -18,6 +18,7 @@ from sqlalchemy.orm import aliased
 
 from heard.db.column_types import JsonList, JsonText
 from heard.db.errors import StoreError
+from heard.db.exclusions import exclusion_columns
 from heard.db.research_export_slots import Arrangements, ExportSlots
 from heard.db.study_records import Phase, StudyKind
 from heard.db.study_tables import AnswerRow, BallotRow, EnrolmentRow, ItemRow, SlotRow, StudyRow, VoteChangeRow, VoteRow
@@ -140,6 +141,7 @@ class ExportReader:
         counts = [
             _count_per_person(BallotRow, people).label("ballots"),
             _count_per_person(VoteRow, people).label("votes"),
+            *exclusion_columns(people),
         ]
         columns = [
             getattr(EnrolmentRow, name) for name in ("external_id", "condition", "seed", "closing", "texts_version")

@@ -2,10 +2,12 @@
 
 import typer
 
+from heard.chat_app.commands.study_access import access, invite, pause, resume, revoke
 from heard.chat_app.commands.study_ask_model import ask_model
 from heard.chat_app.commands.study_generate import generate
 from heard.chat_app.commands.study_held import admit, held_back
 from heard.chat_app.commands.study_import import import_study
+from heard.chat_app.commands.study_people import exclude, include, people
 from heard.chat_app.commands.study_phases import pilot, preview, reset
 from heard.chat_app.commands.study_running import end, release, status
 
@@ -22,5 +24,8 @@ app = typer.Typer(
 app.command("import")(import_study)
 app.command("ask-model")(ask_model)
 app.command("held-back")(held_back)
-for command in (admit, generate, preview, pilot, reset, status, end, release):
+for command in (
+    admit, generate, preview, pilot, reset, status, people, exclude, include, invite, revoke, access, pause, resume,
+    end, release,
+):  # fmt: skip
     app.command()(command)

@@ -12,10 +12,17 @@ from heard.chat_app.results import display
 from heard.chat_app.results.records import VoteFilter
 from heard.chat_app.web.dependencies import Site, SiteDep
 from heard.chat_app.web.pages.rendering import page
-from heard.chat_app.web.pages.results_routes import RESEARCHER, StudyDep, WantedDep, title_of, turned_on
+from heard.chat_app.web.pages.results_routes import RESEARCHER, WantedDep, title_of
+from heard.chat_app.web.staff import StaffDep, StudyDep, turned_on
 from heard.db.study_records import LEAST_FROM, StudyRecord
 
-router = APIRouter(dependencies=[Depends(turned_on), *RESEARCHER])
+
+async def noted(request: Request, site: SiteDep, staff: StaffDep, record: StudyDep) -> None:
+    """Log who saw which of these pages."""
+    await site.desk.note(staff, f"saw the results: {request.url.path.rsplit('/', 1)[1]}", record.id)
+
+
+router = APIRouter(dependencies=[Depends(turned_on), *RESEARCHER, Depends(noted)])
 
 TABLES = {"items": "item", "conditions": "condition", "sources": "source"}
 """The pages of `breakdown` by the last part of their address."""
