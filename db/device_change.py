@@ -11,7 +11,9 @@ from datetime import datetime
 from sqlalchemy import exists, select, update
 from sqlalchemy.ext.asyncio import AsyncSession
 
+from heard.db.desk_tables import DeskLogRow, ExclusionRow
 from heard.db.errors import StoreGone, StudyRefused
+from heard.db.exclusions import copy
 from heard.db.study_records import EnrolmentRecord
 from heard.db.study_rows import enrolment_record, enrolment_values
 from heard.db.study_tables import BallotRow, EnrolmentRow, QuestionAnswerRow, VoteRow
@@ -79,7 +81,8 @@ async def release(session: AsyncSession, study_id: str, external_id: str, at: da
 async def take_up(session: AsyncSession, new: EnrolmentRecord) -> EnrolmentRecord | None:
     """Give a person the enrolment of their id from another browser, and return it; None if nobody has the id.
 
-    The caller has locked the person and the study. Of a survey all ballots come along, votes too. Raises StudyRefused.
+    The caller has locked the person and the study. Of a survey all ballots come along, votes and exclusions too.
+    Raises StudyRefused.
     """
     row = await _row(session, new.study_id, new.external_id) if new.external_id else None
     if row is None:
@@ -99,9 +102,10 @@ async def take_up(session: AsyncSession, new: EnrolmentRecord) -> EnrolmentRecor
         await session.flush()  # the id is free before it is taken
         resumed = replace(resumed, seed=new.seed, started_at=new.started_at)
         session.add(EnrolmentRow(**enrolment_values(resumed)))
+        await copy(session, new.study_id, before, new.participant_id)
         return resumed
     session.expunge(row)
-    for table in (BallotRow, VoteRow, QuestionAnswerRow, EnrolmentRow):
+    for table in (BallotRow, VoteRow, QuestionAnswerRow, EnrolmentRow, ExclusionRow, DeskLogRow):
         own = (table.study_id == new.study_id) & (table.participant_id == before)
         await session.execute(update(table).where(own).values(participant_id=new.participant_id))
     taken = (EnrolmentRow.study_id == new.study_id) & (EnrolmentRow.participant_id == new.participant_id)

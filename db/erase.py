@@ -3,16 +3,17 @@
 import logging
 import secrets
 
-from sqlalchemy import ColumnElement, Table, delete, or_, select, text
+from sqlalchemy import ColumnElement, Table, delete, or_, select, text, update
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, AsyncSession
 
+from heard.db.access_links import forget
 from heard.db.ballot_erase import delete_ballot_rows
 from heard.db.chainlit_tables import ELEMENTS, FEEDBACKS, STEPS, THREADS, USERS
 from heard.db.engine import BEGIN, NONE, write_queue
 from heard.db.errors import StoreError
 from heard.db.flow_counts import count_erased
-from heard.db.study_tables import BallotRow
+from heard.db.study_tables import BallotRow, EnrolmentRow
 from heard.db.tables import Base, ConversationRow, ParticipantRow
 
 log = logging.getLogger(__name__)
@@ -37,6 +38,12 @@ async def delete_participant_rows(session: AsyncSession, participant_id: str) ->
     asked = _OURS["question_answer"]
     removed["question_answer"] = await delete_rows(session, asked, asked.c.participant_id == participant_id)
     removed["flag"] = await delete_rows(session, flag, flag.c.participant_id == participant_id)
+    exclusion, log_line = _OURS["exclusion"], _OURS["desk_log"]
+    removed["exclusion"] = await delete_rows(session, exclusion, exclusion.c.participant_id == participant_id)
+    own_lines = log_line.c.participant_id == participant_id  # who did what at the desk stays; about whom does not
+    await session.execute(update(log_line).where(own_lines).values(participant_id=None))
+    external = select(EnrolmentRow.external_id).where(EnrolmentRow.participant_id == participant_id)
+    removed["access_link"] = await forget(session, list(await session.scalars(external)))
     removed["enrolment"] = await delete_rows(session, enrolment, enrolment.c.participant_id == participant_id)
     removed["consent"] = await delete_rows(session, consent, consent.c.participant_id == participant_id)
     removed["participant"] = await delete_rows(session, participant, participant.c.id == participant_id)

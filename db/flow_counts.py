@@ -13,6 +13,7 @@ from sqlalchemy import ColumnElement, Select, and_, case, exists, func, literal,
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession
 
+from heard.db.exclusions import excluded
 from heard.db.study_records import FlowReason
 from heard.db.study_tables import BallotRow, EnrolmentRow, FlowCountRow, VoteRow
 from heard.db.tables import ConsentRow
@@ -39,6 +40,10 @@ class PeopleCount:
     """Whether any of the votes counts, by the rules that the read was given."""
     completed: bool
     """Whether the person reached the end."""
+    excluded: bool = False
+    """Whether whoever runs the study has excluded the person from its results."""
+    screened_out: bool = False
+    """Whether an answer, or attention items that were failed, sent the person away."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,8 +90,9 @@ async def flow_counts(
         found = await session.execute(_counted(study_id, and_(*counting)))
         people = [
             PeopleCount(
-                people=row[8], allows=bool(row[0]), allowed_once=bool(row[1]), condition=row[2], failed=bool(row[3]),
+                people=row[10], allows=bool(row[0]), allowed_once=bool(row[1]), condition=row[2], failed=bool(row[3]),
                 ballots=bool(row[4]), votes=bool(row[5]), counting=bool(row[6]), completed=bool(row[7]),
+                excluded=bool(row[8]), screened_out=bool(row[9]),
             )
             for row in found
         ]  # fmt: skip
@@ -133,6 +139,8 @@ def _counted(study_id: str, counting: ColumnElement[bool]) -> Select[Any]:
             is_it(vote, "votes"),
             is_it(vote.where(counting), "counting"),
             is_it(EnrolmentRow.completed_at.is_not(None), "completed"),
+            is_it(id_.in_(excluded(study_id)), "excluded"),
+            is_it(EnrolmentRow.screened_out_at.is_not(None), "screened_out"),
         )
         .select_from(who)
         .outerjoin(EnrolmentRow, (EnrolmentRow.participant_id == id_) & (EnrolmentRow.study_id == study_id))

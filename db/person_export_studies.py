@@ -12,7 +12,8 @@ from typing import Any
 from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from heard.db.person_export_rows import export_rows
+from heard.db.access_links import link_id, of_id
+from heard.db.person_export_rows import export_rows, json_value
 from heard.db.records import ScoreRecord
 from heard.db.study_records import Choice
 from heard.db.study_rows import study_record
@@ -38,7 +39,8 @@ async def export_studies(session: AsyncSession, participant_id: str) -> tuple[li
 
     Shape of each: {"study": id, "enrolment": None or {...}, "ballots": [{..., "message": the item's or None,
     "slots": [{"position", "votable", "reason", "text", and, once known, "source", "model" ...}],
-    "vote": None or {..., "before": [{...}]}}], "question_answers": [{...}]}.
+    "vote": None or {..., "before": [{...}]}}], "question_answers": [{...}],
+    "exclusions": [{...}] once the study has ended, "invitation": None or {"name", "role", "made_at", "revoked_at"}}.
     """
     enrolment, ballot = _OURS["enrolment"], _OURS["ballot"]
     enrolments = await export_rows(session, enrolment, enrolment.c.participant_id == participant_id)
@@ -49,7 +51,9 @@ async def export_studies(session: AsyncSession, participant_id: str) -> tuple[li
     slots = await _slots(session, participant_id)
     messages = await _messages(session, participant_id)
     names = sorted({row["study_id"] for row in (*enrolments, *ballots, *answers)})
-    revealing = await _revealing(session, names, participant_id)
+    revealing, ended = await _revealing(session, names, participant_id), await _ended(session, names)
+    exclusions = await _exclusions(session, participant_id)
+    links = {row["study_id"]: await _invitation(session, row["external_id"]) for row in enrolments}
     hidden_messages = set()
     resumed = {row["study_id"]: row["resumed_at"] for row in enrolments}
     for row in ballots:
@@ -76,6 +80,9 @@ async def export_studies(session: AsyncSession, participant_id: str) -> tuple[li
             "enrolment": next((row for row in enrolments if row["study_id"] == name), None),
             "ballots": [row for row in ballots if row["study_id"] == name],
             "question_answers": [row for row in answers if row["study_id"] == name],
+            "invitation": links.get(name),
+            # While a study runs, why somebody was excluded can tell the right answer of an attention item.
+            "exclusions": [row for row in exclusions if row["study_id"] == name] if name in ended else [],
         }
         for name in names
     ]
@@ -144,6 +151,27 @@ async def _messages(session: AsyncSession, participant_id: str) -> dict[str | No
     shown = select(BallotRow.item_id).where(BallotRow.participant_id == participant_id)
     rows = await session.execute(select(ItemRow.id, ItemRow.message).where(ItemRow.id.in_(shown)))
     return {item_id: message for item_id, message in rows}
+
+
+async def _invitation(session: AsyncSession, external_id: str | None) -> dict[str, Any] | None:
+    own = link_id(external_id)
+    link = await of_id(session, own) if own else None
+    names = ("name", "role", "made_at", "revoked_at")
+    return {name: json_value(getattr(link, name)) for name in names} if link else None
+
+
+async def _exclusions(session: AsyncSession, participant_id: str) -> list[dict[str, Any]]:
+    exclusion = _OURS["exclusion"]
+    own = exclusion.c.participant_id == participant_id
+    names = ("study_id", "rule", "reason", "made_at", "lifted_at", "lifted_reason")  # and not who works at the desk
+    rows = await export_rows(session, exclusion, own, exclusion.c.id)
+    return [{name: row[name] for name in names} for row in rows]
+
+
+async def _ended(session: AsyncSession, studies: list[str]) -> set[str]:
+    """Return those of the studies that have ended."""
+    ended = select(StudyRow.id).where(StudyRow.id.in_(studies), StudyRow.ended_at.is_not(None))
+    return set(await session.scalars(ended))
 
 
 async def _revealing(session: AsyncSession, studies: list[str], participant_id: str) -> set[str]:

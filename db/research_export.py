@@ -18,6 +18,7 @@ from sqlalchemy.orm import aliased
 
 from heard.db.column_types import JsonList, JsonText
 from heard.db.errors import StoreError
+from heard.db.exclusions import exclusion_columns
 from heard.db.research_export_slots import Arrangements, ExportSlots
 from heard.db.study_records import Phase, StudyKind
 from heard.db.study_tables import AnswerRow, BallotRow, EnrolmentRow, ItemRow, SlotRow, StudyRow, VoteChangeRow, VoteRow
@@ -26,6 +27,7 @@ from heard.db.translate import translate
 
 Batch = dict[str, Sequence[Any]]
 Engine = AsyncEngine
+Ids = Collection[str]
 
 BALLOTS = 5000
 """Ballots, or people, in one batch."""
@@ -55,7 +57,7 @@ class Total:
 class ExportReader:
     """Reads one study, or all but `but` if `study` is None, from one snapshot. Every method may raise StoreError."""
 
-    def __init__(self, connection: AsyncConnection, study: str | None, but: Collection[str] = ()) -> None:
+    def __init__(self, connection: AsyncConnection, study: str | None, but: Ids = ()) -> None:
         self._connection = connection
         self._study, self._but = study, sorted(but)
         self._on_postgres = connection.dialect.name == "postgresql"
@@ -140,6 +142,7 @@ class ExportReader:
         counts = [
             _count_per_person(BallotRow, people).label("ballots"),
             _count_per_person(VoteRow, people).label("votes"),
+            *exclusion_columns(people),
         ]
         columns = [
             getattr(EnrolmentRow, name) for name in ("external_id", "condition", "seed", "closing", "texts_version")
@@ -331,10 +334,8 @@ class ExportReader:
 
 
 @asynccontextmanager
-async def export_reader(
-    engine: AsyncEngine, study: str | None, but: Collection[str] = ()
-) -> AsyncIterator[ExportReader]:
-    """Open a reader as above in one read transaction, which does not see later writes. Raises StoreError."""
+async def export_reader(engine: AsyncEngine, study: str | None, but: Ids = ()) -> AsyncIterator[ExportReader]:
+    """Open a reader in one read transaction, which does not see later writes. Raises StoreError."""
     failure: StoreError
     options = {"isolation_level": "REPEATABLE READ"} if engine.dialect.name == "postgresql" else {}
     try:

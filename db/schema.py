@@ -9,7 +9,7 @@ from sqlalchemy import text
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncSession
 
-from heard.db import chainlit_tables, study_tables
+from heard.db import chainlit_tables, desk_tables, study_tables
 from heard.db.errors import StoreOutdated
 from heard.db.tables import Base
 from heard.db.translate import translate
@@ -29,7 +29,7 @@ _NAMES = {
 }
 TABLES = frozenset(Base.metadata.tables)
 """Names of every table, with those of the modules imported here."""
-assert {study_tables.VoteRow.__tablename__, chainlit_tables.STEPS.name} < TABLES
+assert {study_tables.VoteRow.__tablename__, desk_tables.ExclusionRow.__tablename__, chainlit_tables.STEPS.name} < TABLES
 
 
 @cache

@@ -13,6 +13,7 @@ from sqlalchemy.orm import selectinload
 from heard.db.ballots import ERASED, draw
 from heard.db.device_change import take_up
 from heard.db.errors import StoreDenied, StoreDuplicate, StoreGone, StudyRefused, VoteRefused
+from heard.db.quota_counts import Counts, Drawn, drawn, people_counts
 from heard.db.records import MessageRecord
 from heard.db.study_archive import Archive, recipe
 from heard.db.study_changes import MAY_CHANGE, differing
@@ -44,13 +45,10 @@ from heard.db.text import clean_text
 from heard.db.voting import check_consent
 from heard.sentences import sentence
 
-Counts = Mapping[str | None, int]
 ChooseCondition = Callable[[Counts], str | None]
 """Maps the number of people so far by condition, those screened out aside, to the next person's condition. Raises
 StudyRefused if it is full."""
-DrawnCounts = Mapping[tuple[str, str | None], int]
-"""Ballots drawn so far in a survey, by item and condition."""
-DrawSurvey = Callable[[EnrolmentRecord, DrawnCounts], Sequence[BallotRecord]]
+DrawSurvey = Callable[[EnrolmentRecord, Drawn], Sequence[BallotRecord]]
 """Maps an enrolment, and the ballots drawn so far, to this person's ballots in order."""
 DrawLive = Callable[[Counts, int], tuple[BallotRecord, Sequence[AnswerRecord]]]
 """Maps the number of ballots drawn so far by condition, and the number of this person's next ballot, to that ballot and
@@ -65,6 +63,7 @@ LONGEST_SOURCE = 80
 _LOCKED: Any = {"key_share": True}
 """Lock options: others who lock the row wait, but not a vote that refers to it."""
 ENDED = sentence("This study has ended, so nobody can take part in it any more. Thank you for coming.")
+PAUSED = sentence("This study is paused, so nobody can go on in it just now. Nothing is lost. Please come again later.")
 
 
 async def save_study(session: AsyncSession, study: StudyRecord, items: Sequence[ItemRecord]) -> SavedStudy:
@@ -230,6 +229,21 @@ async def end_study(session: AsyncSession, study_id: str, at: datetime) -> datet
     return row.ended_at
 
 
+def standstill(study: StudyRow | StudyRecord) -> str | None:
+    """Return why nobody goes on in a study, as a sentence for its people; None while it runs."""
+    return ENDED if study.ended_at is not None else PAUSED if study.paused_at is not None else None
+
+
+async def pause_study(session: AsyncSession, study_id: str, at: datetime | None) -> None:
+    """Pause a study, or with None let it go on. Raises StoreGone if there is none, StudyRefused if it has ended."""
+    row = await session.get(StudyRow, study_id, with_for_update=_LOCKED)
+    if row is None:
+        raise StoreGone("There is no such study here.")
+    if row.ended_at is not None:
+        raise StudyRefused("This study has ended, so it can neither be paused nor go on.")
+    row.paused_at = at and (row.paused_at or at)
+
+
 async def items(session: AsyncSession, study_id: str, *, answers: bool) -> list[ItemRecord]:
     """Return a study's items in order, with or without their answers."""
     query = select(ItemRow).where(ItemRow.study_id == study_id).order_by(ItemRow.number)
@@ -246,11 +260,16 @@ async def item(session: AsyncSession, item_id: str) -> ItemRecord | None:
 
 
 async def enrol(
-    session: AsyncSession, new: EnrolmentRecord, choose: ChooseCondition, draw_ballots: DrawSurvey
+    session: AsyncSession,
+    new: EnrolmentRecord,
+    choose: ChooseCondition,
+    draw_ballots: DrawSurvey,
+    active_since: datetime | None = None,
 ) -> tuple[EnrolmentRecord, bool]:
     """Return the person's enrolment, made with all their ballots if there is none, and whether it was made.
 
-    The transaction locks the study, so that quotas and balance count everybody. `new.condition` is not read. Raises
+    The transaction locks the study, so that quotas and balance count everybody who counts: who has finished, and who
+    began or voted after `active_since` (None: ever). `new.condition` is not read. Raises
     StudyRefused if the study has ended, the external id is in use in another browser or `choose` refuses, StoreGone if
     the person or the study does not exist.
     """
@@ -262,33 +281,15 @@ async def enrol(
     row = await session.get(EnrolmentRow, (new.study_id, new.participant_id))
     if row is not None:
         return enrolment_record(row), False
-    if studied.ended_at is not None:
-        raise StudyRefused(ENDED)
+    if stopped := standstill(studied):
+        raise StudyRefused(stopped)
     if resumed := await take_up(session, new):
         return resumed, False
-    enrolled = replace(new, condition=choose(await _people_counts(session, new.study_id)))
-    ballots = draw_ballots(enrolled, await _drawn_counts(session, new.study_id))
+    enrolled = replace(new, condition=choose(await people_counts(session, new.study_id, active_since)))
+    ballots = draw_ballots(enrolled, await drawn(session, new.study_id, active_since))
     session.add(EnrolmentRow(**enrolment_values(replace(enrolled, completed_at=None, closing=None))))
     await draw(session, ballots, ())
     return enrolled, True
-
-
-async def _people_counts(session: AsyncSession, study_id: str) -> Counts:
-    rows = await session.execute(
-        select(EnrolmentRow.condition, func.count())
-        .where(EnrolmentRow.study_id == study_id, EnrolmentRow.screened_out_at.is_(None))
-        .group_by(EnrolmentRow.condition)
-    )
-    return {condition: number for condition, number in rows}
-
-
-async def _drawn_counts(session: AsyncSession, study_id: str) -> DrawnCounts:
-    rows = await session.execute(
-        select(BallotRow.item_id, BallotRow.condition, func.count())
-        .where(BallotRow.study_id == study_id, BallotRow.item_id.is_not(None))
-        .group_by(BallotRow.item_id, BallotRow.condition)
-    )
-    return {(item_id, condition): number for item_id, condition, number in rows if item_id is not None}
 
 
 async def enrolment(session: AsyncSession, study_id: str, participant_id: str) -> EnrolmentRecord | None:
@@ -373,8 +374,8 @@ async def draw_live(
     studied = await session.get(StudyRow, study_id, with_for_update=_LOCKED)
     if studied is None:
         raise StoreGone("There is no such study here any more.")
-    if studied.ended_at is not None:
-        raise StudyRefused(ENDED)
+    if stopped := standstill(studied):
+        raise StudyRefused(stopped)
     if await session.scalar(select(BallotRow.id).where(BallotRow.message_id == message.id)) is not None:
         raise StoreDuplicate("This message has been received already. Reload the page to see its answers.")
     so_far = await session.execute(

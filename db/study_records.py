@@ -110,6 +110,8 @@ class StudyRecord:
     created_at: datetime
     ended_at: datetime | None = None
     """When it was ended; None while it runs."""
+    paused_at: datetime | None = None
+    """Since when it is paused; None while it runs."""
     texts_version: str | None = None
     """Version of what new people are told; None if no texts are stored yet."""
     texts: Mapping[str, str] | None = None
@@ -250,7 +252,8 @@ class EnrolmentRecord:
     texts_version: str | None = None
     """Version of the study's texts that the person agreed to; None for people of before there were texts."""
     screened_out_at: datetime | None = None
-    """When an answer to a question sent the person away; None if none has. Quotas do not count them."""
+    """When an answer to a question, or as many attention items failed as the study allows, sent the person away; None
+    if nothing has. Quotas do not count them."""
 
 
 @dataclass(frozen=True, slots=True)

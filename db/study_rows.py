@@ -51,8 +51,8 @@ def study_record(row: StudyRow) -> StudyRecord:
     """Return the record of a study's row."""
     kind = StudyKind(row.kind)
     return StudyRecord(
-        row.id, kind, row.definition, row.definition_sha256, row.created_at, row.ended_at, row.texts_version,
-        phase=Phase(row.phase), copy_of=row.copy_of,
+        row.id, kind, row.definition, row.definition_sha256, row.created_at, row.ended_at,
+        paused_at=row.paused_at, texts_version=row.texts_version, phase=Phase(row.phase), copy_of=row.copy_of,
     )  # fmt: skip
 
 

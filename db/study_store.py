@@ -16,6 +16,7 @@ from heard.db import (
     flow_counts,
     held_items,
     question_answers,
+    quota_counts,
     studies,
     study_phases,
     study_texts,
@@ -124,10 +125,18 @@ class StudyStore:
     # People
 
     async def enrol(
-        self, new: EnrolmentRecord, choose: ChooseCondition, draw_ballots: DrawSurvey
+        self,
+        new: EnrolmentRecord,
+        choose: ChooseCondition,
+        draw_ballots: DrawSurvey,
+        active_since: datetime | None = None,
     ) -> tuple[EnrolmentRecord, bool]:
         """Return the person's enrolment, made with all their ballots if there is none, and whether it was made."""
-        return await self._write(lambda session: studies.enrol(session, new, choose, draw_ballots))
+        return await self._write(lambda session: studies.enrol(session, new, choose, draw_ballots, active_since))
+
+    async def screen_out(self, study_id: str, participant_id: str, at: datetime) -> None:
+        """Note that a person has failed as many attention items as the study allows."""
+        await self._write(lambda session: quota_counts.screen_out(session, study_id, participant_id, at))
 
     async def holder(self, study_id: str, external_id: str) -> Holder | None:
         """Return who has an external id in a study now, or None."""

@@ -29,6 +29,8 @@ class StudyRow(Base):
     created_at: Mapped[datetime]
     ended_at: Mapped[datetime | None]
     """From then on nobody takes part any more, and retention deletes what only its votes needed."""
+    paused_at: Mapped[datetime | None]
+    """Since then nobody goes on for a while; null while it runs."""
     texts_version: Mapped[str | None]
     """Of `study_texts`: what new people are told. None if no texts are stored yet."""
     phase: Mapped[str] = mapped_column(server_default="study")

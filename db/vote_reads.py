@@ -15,6 +15,7 @@ from sqlalchemy import ColumnElement, Select, func, literal, not_, or_, select, 
 from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession
 from sqlalchemy.orm import InstrumentedAttribute, aliased
 
+from heard.db.exclusions import excluded
 from heard.db.study_records import Choice, Phase
 from heard.db.study_tables import AnswerRow, SlotRow, StudyRow, VoteRow
 from heard.db.tables import ConsentRow, ParticipantRow
@@ -29,7 +30,7 @@ _CELL_COLUMNS: tuple[InstrumentedAttribute[Any], ...] = (
 )  # fmt: skip
 Slow = tuple[ColumnElement[bool], ...]
 """Conditions on how long a vote took; empty for all votes."""
-_ALL, _REFUSING, _FAILING = "all", "refusing", "failing"
+_ALL, _REFUSING, _EXCLUDED, _FAILING = "all", "refusing", "excluded", "failing"
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,15 +64,17 @@ class VoteCounts:
     """Every row of the study."""
     refusing: dict[Cell, int] = field(default_factory=dict)
     """Of those: votes of people whose newest answer does not allow chat and research."""
+    excluded: dict[Cell, int] = field(default_factory=dict)
+    """Of those, and not in `refusing`: votes of people whom the study excludes."""
     failing: dict[Cell, int] = field(default_factory=dict)
-    """Of those, and not in `refusing`: votes of people who failed an attention item."""
+    """Of those, and in neither: votes of people who failed an attention item."""
     too_fast: int = 0
     """Rows of the study that are in none of these, as they took less time than was asked for."""
 
 
 @dataclass(frozen=True, slots=True)
 class VoteRows:
-    """Votes of the people who allow research: arrays of equal length with one entry for each vote.
+    """Votes of the people who allow research and are not excluded: arrays of equal length with one entry for each vote.
 
     People are numbered anew in every read; their ids stay in the database.
     """
@@ -187,21 +190,26 @@ async def _counts(session: AsyncSession, study_id: str, slow: Slow) -> VoteCount
         .group_by(*_CELL_COLUMNS)
     )
     refusing_ids, failing_ids = refusing().subquery("refusing_ids"), failing(study_id).subquery("failing_ids")
+    counted = VoteRow.participant_id.not_in(refusing())
+    excluded_ids = excluded(study_id).subquery("excluded_ids")
     found = await session.execute(
         union_all(
             everybody,
             _of_people(_REFUSING, study_id, refusing_ids).where(*slow),
-            _of_people(_FAILING, study_id, failing_ids).where(VoteRow.participant_id.not_in(refusing()), *slow),
+            _of_people(_EXCLUDED, study_id, excluded_ids).where(counted, *slow),
+            _of_people(_FAILING, study_id, failing_ids).where(
+                counted, VoteRow.participant_id.not_in(excluded(study_id)), *slow
+            ),
         )
     )
-    counts: dict[str, dict[Cell, int]] = {_ALL: {}, _REFUSING: {}, _FAILING: {}}
+    counts: dict[str, dict[Cell, int]] = {_ALL: {}, _REFUSING: {}, _EXCLUDED: {}, _FAILING: {}}
     for row in found:
         counts[row[0]][_cell(row[1:-1])] = row[-1]
     too_fast = 0
     if slow:
         fast = select(func.count()).where(VoteRow.study_id == study_id, *map(not_, slow))
         too_fast = await session.scalar(fast) or 0
-    return VoteCounts(counts[_ALL], counts[_REFUSING], counts[_FAILING], too_fast)
+    return VoteCounts(counts[_ALL], counts[_REFUSING], counts[_EXCLUDED], counts[_FAILING], too_fast)
 
 
 def _of_people(whose: str, study_id: str, people: Any) -> Select[Any]:
@@ -219,7 +227,9 @@ def _of_people(whose: str, study_id: str, people: Any) -> Select[Any]:
 async def _rows(session: AsyncSession, study_id: str) -> tuple[VoteCounts, VoteRows]:
     """Return the counts and the rows. The database sends one row for each cell, with the people and items of its votes
     in one text: a Python object for each column of each vote would take ten times as long."""
-    out = {row for (row,) in await session.execute(refusing())}
+    silent = {row for (row,) in await session.execute(refusing())}
+    cut = set(await session.scalars(excluded(study_id))) - silent
+    out = silent | cut
     failed = {row for (row,) in await session.execute(failing(study_id))}
     who_and_what = VoteRow.participant_id.concat("/").concat(func.coalesce(VoteRow.item_id, ""))
     query = (
@@ -236,7 +246,10 @@ async def _rows(session: AsyncSession, study_id: str) -> tuple[VoteCounts, VoteR
         counts.everybody[cell] = len(who)
         if not out.isdisjoint(who):
             kept = [(person, item) for person, item in zip(who, what, strict=True) if person not in out]
-            counts.refusing[cell] = len(who) - len(kept)
+            if number := sum(person in silent for person in who):
+                counts.refusing[cell] = number
+            if number := sum(person in cut for person in who):
+                counts.excluded[cell] = number
             who, what = [person for person, _ in kept], [item for _, item in kept]
         if failed and (number := sum(person in failed for person in who)):
             counts.failing[cell] = number
@@ -255,6 +268,7 @@ async def _rows(session: AsyncSession, study_id: str) -> tuple[VoteCounts, VoteR
 async def _detailed_rows(session: AsyncSession, study_id: str, slow: Slow) -> VoteRows:
     """Return the rows with what only a query by vote can tell: seconds, and ids of items and ballots."""
     out = {row for (row,) in await session.execute(refusing())}
+    out |= set(await session.scalars(excluded(study_id)))
     failed = {row for (row,) in await session.execute(failing(study_id))}
     query = select(VoteRow.participant_id, VoteRow.item_id, VoteRow.ballot_id, VoteRow.seconds, *_CELL_COLUMNS).where(
         VoteRow.study_id == study_id, *slow
@@ -289,6 +303,7 @@ async def _trial(session: AsyncSession, study_id: str, slow: Slow) -> TrialRows:
     if await session.scalar(select(AnswerRow.id).where(in_trial).limit(1)) is None:
         return read
     out = {row for (row,) in await session.execute(refusing())}
+    out |= set(await session.scalars(excluded(study_id)))
     failed = {row for (row,) in await session.execute(failing(study_id))}
     query = (
         select(

@@ -2,11 +2,13 @@
 
 import typer
 
+from heard.chat_app.commands.study_access import access, invite, pause, resume, revoke
 from heard.chat_app.commands.study_anonymise import anonymise
 from heard.chat_app.commands.study_ask_model import ask_model
 from heard.chat_app.commands.study_generate import generate
 from heard.chat_app.commands.study_held import admit, held_back
 from heard.chat_app.commands.study_import import import_study
+from heard.chat_app.commands.study_people import exclude, include, people
 from heard.chat_app.commands.study_phases import pilot, preview, reset
 from heard.chat_app.commands.study_power import power
 from heard.chat_app.commands.study_preregister import open_results, preregister
@@ -25,7 +27,10 @@ app = typer.Typer(
 app.command("import")(import_study)
 app.command("ask-model")(ask_model)
 app.command("held-back")(held_back)
-for command in (admit, generate, preview, pilot, reset, status, end, release):
+for command in (
+    admit, generate, preview, pilot, reset, status, people, exclude, include, invite, revoke, access, pause, resume,
+    end, release,
+):  # fmt: skip
     app.command()(command)
 app.command()(power)
 app.command()(preregister)

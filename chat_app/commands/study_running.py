@@ -96,7 +96,7 @@ def release(
 def _status(record: "StudyRecord", counts: "StudyCounts") -> str:
     from heard.db.study_records import Phase
 
-    ended = f", ended on {record.ended_at:%Y-%m-%d}" if record.ended_at else ""
+    ended = f", ended on {record.ended_at:%Y-%m-%d}" if record.ended_at else ", paused" if record.paused_at else ""
     copy = {Phase.STUDY: "", Phase.PREVIEW: ", a preview: nothing in it counts", Phase.PILOT: ", a pilot"}[record.phase]
     lines = [f"{record.id} ({record.kind.value}{copy}{ended})"]
     if counts.items:

@@ -156,8 +156,8 @@ class Settings(BaseSettings):
     secure_cookies: bool = False
     """Set the Secure flag on cookies. Turn on wherever the page is served by TLS."""
     researcher_token: str = Field(default="", repr=False)
-    """Long random text (20 characters or more, no spaces) that opens `/results` to a researcher; empty turns the page
-    off."""
+    """Long random text (20 characters or more, no spaces) that opens `/results` and `/desk` to whoever leads the
+    studies; empty leaves them to the holders of links with a role (`heard study invite`)."""
 
     api_token: str = Field(default="", repr=False)
     """Long random text (20 characters or more, no spaces) with which programs on other machines may ask `/api/score`,

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean, stdev
 
+from heard.chat_app.common.csv_cell import csv_cell
 from heard.chat_app.comparing.item_asking import Asking, ModelAnswer
-from heard.chat_app.export.flag_table import csv_cell
 from heard.chat_app.questions.branching import as_number
 from heard.chat_app.questions.question_file import countable
 from heard.chat_app.questions.question_set import items_by_key

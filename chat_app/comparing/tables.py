@@ -5,6 +5,7 @@ import io
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from heard.chat_app.common.csv_cell import csv_cell
 from heard.chat_app.comparing.answers import (
     EMPATHY,
     HUMAN_SOURCE,
@@ -20,7 +21,6 @@ from heard.chat_app.comparing.answers import (
     total_cost,
 )
 from heard.chat_app.comparing.figures import BASELINE, Difference, Estimate, mean_estimate
-from heard.chat_app.export.flag_table import csv_cell
 from heard.chat_app.studies.item_drafts import HUMAN
 from heard.scorer.other_rater import is_other
 from heard.scorer.records import SCALES

@@ -45,6 +45,7 @@ CHANGES: dict[str, dict[str, Change]] = {
     "people": {
         "study": _K, "participant": _I, "condition": _K, "started_at": _D, "screened_out_at": _D, "completed": _K,
         "completed_at": _D, "closing": _W, "ballots": _K, "votes": _K, "texts_version": _K,
+        **_keep("excluded", "excluded_by"),
     },
     "items": {"study": _K, "item": _I, "item_number": _K, "message": _S, "attention": _K},
     "answers": {
@@ -59,8 +60,8 @@ CHANGES: dict[str, dict[str, Change]] = {
         "ballot": _B, "answer": _I,
         **_keep("position", "letter", "most", "least", "source", "votable", "not_votable_because", "leak"),
     },
-    "votes_wide": _BALLOT | _VOTE | _keep("changes", "texts_version", "most_source", "least_source", "attention_passed",
-                                          "closed_reason") | _SIDES,
+    "votes_wide": _BALLOT | _VOTE | _keep("changes", "texts_version", "excluded", "most_source", "least_source",
+                                          "attention_passed", "closed_reason") | _SIDES,
     "vote_changes": {"study": _K, "participant": _I, "ballot": _B, "number": _K, **_VOTE},
     "unvoted": _BALLOT | {"closed_reason": _K} | _SIDES,
     "question_answers": {

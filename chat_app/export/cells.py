@@ -8,8 +8,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from heard.chat_app.common.csv_cell import FORMULA_STARTS
 from heard.chat_app.export.columns import Column, Kind
-from heard.chat_app.export.flag_table import FORMULA_STARTS
 
 Columns = dict[str, pa.Array]
 

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 from itertools import groupby
 from operator import itemgetter
 
+from heard.chat_app.common.csv_cell import csv_cell
 from heard.chat_app.export.columns import ExportTable
-from heard.chat_app.export.flag_table import csv_cell
 from heard.chat_app.export.question_tables import Entry
 
 HEADINGS = ("table", "column", "type", "meaning", "values", "origin")

@@ -48,6 +48,10 @@ _EXTERNAL = Column(
     "external_id", T, "The recruiting platform's id of the person; only with --with-external-ids.",
     "empty for a walk-in", "enrolment.external_id",
 )  # fmt: skip
+_EXCLUDED = Column(
+    "excluded", B, "Whether whoever leads the study has excluded the person: `heard results` leaves their votes out.",
+    origin="exclusion, not lifted",
+)  # fmt: skip
 _BALLOT_KEY = Column(
     "ballot", T, "The ballot; its key in every table of this export.", "p000001-1, p000001-2, ..",
     "participant and ballot.number",
@@ -85,7 +89,7 @@ STUDIES = (
     STUDY,
     Column("kind", T, "Where people vote.", "survey (fixed items), live (own conversations)", "study.kind"),
     Column(
-        "definition", J, "The study's file. Left out are its seed and completion code, and the list of allowed ids.",
+        "definition", J, "The study's file. Left out are its seed, its codes for panels, and the list of allowed ids.",
         "an object", "study.definition",
     ),
     Column(
@@ -105,33 +109,34 @@ PEOPLE = (
     STUDY,
     PARTICIPANT,
     Column(
-        "participant_id",
-        T,
-        "The person's random id of this installation, the same in each study.",
+        "participant_id", T, "The person's random id of this installation, the same in each study.",
         origin="participant.id",
     ),
     _EXTERNAL,
     replace(_CONDITION, origin="enrolment.condition"),
     Column("seed", W, "Seed of the items drawn for the person and of their order.", "0 or more", "enrolment.seed"),
     Column(
-        "started_at",
-        D,
-        "When the person joined; empty for a live study without joining.",
+        "started_at", D, "When the person joined; empty for a live study without joining.",
         origin="enrolment.started_at",
     ),
     Column("completed", B, "Whether the person reached the end.", origin="enrolment.completed_at is there"),
     Column("completed_at", D, "When the person reached the end.", origin="enrolment.completed_at"),
     Column(
-        "screened_out_at",
-        D,
-        "When an answer to a question sent the person away; empty for nearly everybody.",
+        "screened_out_at", D,
+        "When an answer to a question, or as many attention items failed as the study allows, sent the person away.",
         origin="enrolment.screened_out_at",
     ),
+    _EXCLUDED,
+    Column(
+        "excluded_by", T, 'The rules that excluded the person, or "hand".', 'joined by "; "; empty is not excluded',
+        "exclusion.rule",
+    ),
+    Column("excluded_because", T, "Why, of each of them.", 'joined by "; "', "exclusion.reason"),
     Column("closing", T, "Answer to the open question at the end.", origin="enrolment.closing"),
     replace(_TEXTS_VERSION, origin="enrolment.texts_version"),
     Column("ballots", W, "Ballots drawn for the person.", "0 or more", "counted in ballot"),
     Column("votes", W, "Ballots that have a vote, skipped ones too.", "0 to ballots", "counted in vote"),
-)
+)  # fmt: skip
 
 ITEMS = (
     STUDY,
@@ -259,6 +264,7 @@ _BALLOT = (
     PARTICIPANT,
     replace(_CONDITION, origin="ballot.condition"),
     Column("completed", B, "Whether the person reached the end of the study.", origin="enrolment.completed_at"),
+    _EXCLUDED,
     _BALLOT_KEY,
     _BALLOT_ID,
     Column("ballot_number", W, "The person's first, second, .. ballot.", "1, 2, ..", "ballot.number"),

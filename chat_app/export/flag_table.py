@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
+from heard.chat_app.common.csv_cell import csv_cell
 from heard.chat_app.export.columns import SCALES
 from heard.db.records import FlagRecord
 
@@ -13,8 +14,6 @@ COLUMNS = (
     "participant", "flagged_at", "status", *SCALES, "reply", "seeker", "note", "head_name", "head_sha256",
     "encoder_sha256",
 )  # fmt: skip
-FORMULA_STARTS = "=+-@\uff1d\uff0b\uff0d\uff20"
-"""First characters of a text that a spreadsheet takes for a formula, also in full width."""
 
 
 def as_csv(flags: Iterable[FlagRecord]) -> str:
@@ -40,17 +39,3 @@ def _row(flag: FlagRecord) -> dict[str, Any]:
         flag.reply, flag.seeker, flag.note, score.head_name, score.head_sha256, score.encoder_sha256,
     )  # fmt: skip
     return dict(zip(COLUMNS, values, strict=True))
-
-
-def csv_cell(value: str | float | None) -> str:
-    """Return a value as a CSV cell; a float has four places. A text that a spreadsheet could run gets a "'" before it.
-
-    So does a text that begins with "'": without one leading "'" every text is as it was written.
-    """
-    if value is None:
-        return ""
-    if isinstance(value, float):
-        return f"{value:.4f}"
-    begins = value.lstrip()[:1]
-    dangerous = begins and (begins in FORMULA_STARTS or value[0] in "\t\r\n'")
-    return f"'{value}" if dangerous else value

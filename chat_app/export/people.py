@@ -26,16 +26,18 @@ class ParticipantKeys:
         self._first_numbers: dict[str, int] = {}
         """By study, the number of people in the studies before it."""
         self._completed = bytearray(b"\0")
+        self._excluded = bytearray(b"\0")
 
     def add(self, batch: Batch) -> None:
         """Add the next rows of the table people."""
-        for study, person, completed_at in zip(
-            batch["study_id"], batch["participant_id"], batch["completed_at"], strict=True
+        for study, person, completed_at, excluded_by in zip(
+            batch["study_id"], batch["participant_id"], batch["completed_at"], batch["excluded_by"], strict=True
         ):
             if study not in self._ids:
                 self._ids[study], self._first_numbers[study] = [], len(self._completed)
             self._ids[study].append(person)
             self._completed.append(completed_at is not None)
+            self._excluded.append(excluded_by is not None)
 
     def _number(self, study: str, person: str | None) -> int | None:
         if person is None:
@@ -50,14 +52,16 @@ class ParticipantKeys:
         return self._first_numbers[study] + place
 
     def with_keys(self, batch: Batch) -> Batch:
-        """Return the batch with `participant`, `completed` and, beside a `ballot_number`, `ballot`; all may be null."""
+        """Return the batch with `participant`, `completed`, `excluded` and, beside a `ballot_number`, `ballot`; all may
+        be null."""
         pairs = list(zip(batch["study_id"], batch["participant_id"], strict=True))
         found = {pair: self._number(*pair) for pair in set(pairs)}
         numbers = [found[pair] for pair in pairs]
         written = pa.array(numbers, pa.int32()).cast(pa.string())
         padded = pc.utf8_lpad(written, width=DIGITS, padding="0")
         columns: dict[str, Any] = {"participant": pc.binary_join_element_wise(pa.scalar("p"), padded, "")}
-        columns["completed"] = [None if number is None else self._completed[number] == 1 for number in numbers]
+        for name, marks in (("completed", self._completed), ("excluded", self._excluded)):
+            columns[name] = [None if number is None else marks[number] == 1 for number in numbers]
         if "ballot_number" in batch:
             number = pa.array(batch["ballot_number"], pa.int64()).cast(pa.string())
             columns["ballot"] = pc.binary_join_element_wise(columns["participant"], number, "-")

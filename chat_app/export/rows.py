@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from heard.chat_app.common.return_links import without_code
 from heard.chat_app.export.cells import Chunk, arrow_array, join_columns, make_chunk, take_rows
 from heard.chat_app.export.columns import ANSWERS, FORMATTING, SCALES, Column, ExportTable, Kind
 from heard.db.research_export import Batch, ExportReader
@@ -25,7 +26,9 @@ NAMES = {
 """Columns of the database with another name in the export; "id" gets the table's own."""
 CACHED_ANSWERS = 50_000
 """Most cached answers; then the cache is cleared."""
-WITHHELD_KEYS = ("allow", "completion_code", "seed")
+CODES = {f"{name}_code": f"{name}_url" for name in ("completion", "screen_out", "decline")}
+"""Keys of codes that a panel pays for, and of the links that may hold them."""
+WITHHELD_KEYS = ("allow", "seed", *CODES)
 """Keys of a study's definition that are not exported: people's ids, and what lets others predict an order or pay."""
 SLOT_COLUMNS = {"votable": Kind.YES_NO, "not_votable_because": Kind.TEXT}
 """The slot's own columns."""
@@ -46,13 +49,17 @@ def plain_chunk(table: ExportTable, batch: Batch, own_id: str = "id") -> Chunk:
 
 
 def study_chunk(table: ExportTable, batch: Batch, *, external_ids: bool) -> Chunk:
-    """Return rows of studies, with WITHHELD_KEYS removed from their definitions."""
+    """Return rows of studies, with WITHHELD_KEYS removed from their definitions, and codes from their links."""
     hidden = [key for key in WITHHELD_KEYS if not (external_ids and key == "allow")]
-    definitions = [
-        json.dumps({key: value for key, value in json.loads(text).items() if key not in hidden}, ensure_ascii=False)
-        for text in batch["definition"]
-    ]
+    definitions = [json.dumps(_shown(json.loads(text), hidden), ensure_ascii=False) for text in batch["definition"]]
     return plain_chunk(table, batch | {"definition": definitions}, "study")
+
+
+def _shown(definition: dict[str, Any], hidden: Collection[str]) -> dict[str, Any]:
+    for code, url in CODES.items():
+        if definition.get(url):
+            definition[url] = without_code(definition[url], definition.get(code, ""))
+    return {key: value for key, value in definition.items() if key not in hidden}
 
 
 def answer_chunk(columns: Sequence[Column], batch: Batch) -> Chunk:

@@ -6,6 +6,7 @@ MISSING = "–"
 LEFT_OUT = (
     ("too_fast", "Faster than the fewest seconds asked for."),
     ("no_consent", "The person has not allowed research, or has withdrawn."),
+    ("excluded_people", "The person was excluded from the study, by a rule or by hand."),
     ("attention_items", "Votes on attention items, which judge the person and not the answers."),
     ("other_conditions", "Another condition than the one asked for."),
     ("failed_attention", "The person failed an attention item."),

@@ -105,7 +105,14 @@ def flow_of(study_id: str, counts: FlowCounts, wanted: VoteFilter, allow: frozen
             ],
         ),
         *([("Allow research", chosen)] if chosen else []),
-        ("Counted" if chosen else "Allow research", [("Were given no ballot", lambda one: not one.ballots)]),
+        (
+            "Counted" if chosen else "Allow research",
+            [
+                ("Excluded by whoever runs the study", lambda one: one.excluded),
+                ("Screened out before a vote", lambda one: one.screened_out and not one.votes),
+                ("Were given no ballot", lambda one: not one.ballots),
+            ],
+        ),
         ("Were given ballots", [("Voted on none of them", lambda one: not one.votes)]),
         ("Began to vote", [("None of their votes counts", lambda one: not one.counting)]),
         ("In the results", []),

@@ -58,6 +58,8 @@ class InclusionCounts:
     no_consent: int
     """Excluded: the person's newest answer does not allow chat and research. Each row is excluded once, for the first
     reason in the order of these fields."""
+    excluded_people: int
+    """Excluded: votes of people whom whoever leads the study has excluded, by a rule or by hand."""
     attention_items: int
     """Excluded: votes on attention items, which test the person and not the answers."""
     other_conditions: int

@@ -19,7 +19,10 @@ def select_votes(counts: VoteCounts, wanted: VoteFilter) -> tuple[Cells, Inclusi
     rest = Counter(counts.everybody)
     rows = rest.total() + counts.too_fast
     rest.subtract(counts.refusing)
-    left: Counter[str] = Counter(no_consent=sum(counts.refusing.values()))
+    rest.subtract(counts.excluded)
+    left: Counter[str] = Counter(
+        no_consent=sum(counts.refusing.values()), excluded_people=sum(counts.excluded.values())
+    )
     kept: dict[Cell, int] = {}
     for cell, number in rest.items():
         failed = counts.failing.get(cell, 0)
@@ -46,7 +49,9 @@ def select_votes(counts: VoteCounts, wanted: VoteFilter) -> tuple[Cells, Inclusi
     )
 
 
-EXCLUSION_REASONS = ("no_consent", "attention_items", "other_conditions", "failed_attention", "leaks")
+EXCLUSION_REASONS = (
+    "no_consent", "excluded_people", "attention_items", "other_conditions", "failed_attention", "leaks",
+)  # fmt: skip
 """Fields of InclusionCounts with excluded votes, in their order."""
 
 
@@ -62,7 +67,8 @@ def exclusion_reason(cell: Cell, wanted: VoteFilter) -> str | None:
 
 
 def votes_for_research(counts: VoteCounts) -> Cells:
-    """Return the votes of all people who allow research, by cell."""
+    """Return the votes of all people who allow research and are not excluded, by cell."""
     rest = Counter(counts.everybody)
     rest.subtract(counts.refusing)
+    rest.subtract(counts.excluded)
     return +rest

@@ -7,7 +7,6 @@ and stored with its seed.
 import random
 import secrets
 import uuid
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 
@@ -15,7 +14,8 @@ from heard.chat_app.studies.study_file import Arm, StudyFile
 from heard.chat_app.studies.williams import balanced_order
 from heard.db.ballots import WAITING
 from heard.db.errors import StudyRefused
-from heard.db.studies import ChooseCondition, Counts, DrawLive, DrawnCounts, DrawSurvey
+from heard.db.quota_counts import Counts, Drawn
+from heard.db.studies import ChooseCondition, DrawLive, DrawSurvey
 from heard.db.study_records import (
     AnswerRecord,
     AnswerStatus,
@@ -82,8 +82,8 @@ def choose_condition(study: StudyFile) -> ChooseCondition:
 def draw_survey(study: StudyFile, items: Sequence[ItemRecord]) -> DrawSurvey:
     """Return a function that draws all ballots of one person.
 
-    They are `items_per_person` items, the least drawn ones and at random among equals, in random order, and every
-    attention item at a random place that is not the first.
+    They are `items_per_person` items, those that the fewest people who count were given and at random among equals,
+    in random order, and every attention item at a random place that is not the first.
 
     `items` must be loaded with their answers. Only COMPLETE answers are on a ballot, and for an ordinary item only the
     condition's; an item with fewer than two of them is never drawn, nor an
@@ -91,7 +91,7 @@ def draw_survey(study: StudyFile, items: Sequence[ItemRecord]) -> DrawSurvey:
     the enrolment's seed. The function raises StudyRefused if there is nothing to draw.
     """
 
-    def draw(enrolment: EnrolmentRecord, drawn: DrawnCounts) -> list[BallotRecord]:
+    def draw(enrolment: EnrolmentRecord, drawn: Drawn) -> list[BallotRecord]:
         chance = random.Random(enrolment.seed)
         condition = study.condition(enrolment.condition)
         usable = {item.id: _usable_answers(item, condition.sources if condition else ()) for item in items}
@@ -99,11 +99,8 @@ def draw_survey(study: StudyFile, items: Sequence[ItemRecord]) -> DrawSurvey:
         ordinary = [item for item in drawable if item.attention is None]
         if not ordinary:
             raise StudyRefused(NO_ITEMS)
-        in_all = Counter[str]()
-        for (item_id, _), ballots in drawn.items():
-            in_all[item_id] += ballots
         chance.shuffle(ordinary)
-        ordinary.sort(key=lambda item: in_all[item.id])  # a stable sort leaves the shuffle among equals
+        ordinary.sort(key=lambda item: drawn.counting.get(item.id, 0))  # a stable sort leaves the shuffle among equals
         chosen = ordinary[: study.items_per_person]
         chance.shuffle(chosen)
         for item in drawable:
@@ -111,7 +108,7 @@ def draw_survey(study: StudyFile, items: Sequence[ItemRecord]) -> DrawSurvey:
                 chosen.insert(chance.randint(1, len(chosen)), item)
         return [
             _survey_ballot(
-                study, enrolment, number, item, usable[item.id], drawn.get((item.id, enrolment.condition), 0)
+                study, enrolment, number, item, usable[item.id], drawn.ballots.get((item.id, enrolment.condition), 0)
             )
             for number, item in enumerate(chosen, 1)
         ]

@@ -32,5 +32,6 @@ async def enrol(
     draw_ballots = (lambda *_: ()) if live else draw_survey(study, await studies.items(study.id))
     new = EnrolmentRecord(study.id, participant_id, external_id, None, new_seed(), datetime.now(UTC))
     new = replace(new, texts_version=texts_version)
-    enrolment, _ = await studies.enrol(new, choose_condition(study), draw_ballots)
+    active_since = study.active_since(new.started_at)
+    enrolment, _ = await studies.enrol(new, choose_condition(study), draw_ballots, active_since)
     return enrolment

@@ -8,7 +8,7 @@ import json
 import secrets
 import tomllib
 from collections.abc import Mapping
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -33,6 +33,8 @@ STUDY_ID = r"^[a-z0-9][a-z0-9_-]{0,62}(--preview|--pilot)?$"
 PARAMETER = r"^[A-Za-z][A-Za-z0-9._-]{0,63}$"
 MOST_ANSWERS = len(LETTERS)
 """Most answers on one ballot."""
+ACTIVE_MINUTES = 120
+"""In a survey, how long somebody who has not finished counts in quotas and balance."""
 TITLE = sentence("A study of empathetic replies")
 OPEN_QUESTION = sentence(
     "What made certain responses seem more empathetic than others, and what informed your decisions overall?"
@@ -129,7 +131,21 @@ class StudyFile(_Section):
     completion_code: str = Field(default="", max_length=200)
     """Shown on the last page, for a panel such as Prolific; empty shows none."""
     completion_url: str = Field(default="", max_length=2000, pattern=r"^(https://.*)?$", examples=["https://a.org"])
-    """Where the last page leads back to, such as Prolific's address."""
+    """Where the last page leads back to, such as Prolific's address; {code}, or an empty `cc=`, is filled with the
+    code."""
+    screen_out_code: str = Field(default="", max_length=200)
+    """The same code for people whom the study does not need: it is full, paused or over, or they were screened out."""
+    screen_out_url: str = Field(default="", max_length=2000, pattern=r"^(https://.*)?$", examples=["https://a.org"])
+    """Where they are led back to."""
+    screen_out_after: int | None = Field(default=None, ge=1, le=1000)
+    """Attention items failed after which a person is screened out; unset never does."""
+    decline_code: str = Field(default="", max_length=200)
+    """The same code for people who decline the questions on the first page, or research."""
+    decline_url: str = Field(default="", max_length=2000, pattern=r"^(https://.*)?$", examples=["https://a.org"])
+    """Where they are led back to."""
+    active_minutes: int | None = Field(default=None, ge=1, le=1_000_000)
+    """Minutes from a person's start or newest vote for which they count in quotas and balance, as those do who have
+    finished; unset: 120 in a survey, and always in a live study."""
     trained_raters: bool = False
     """Whether everybody who takes part is trained to read of crises; only then may a message of one be admitted."""
     auto_improve: Literal["off", "on", "trial"] = "off"
@@ -171,6 +187,13 @@ class StudyFile(_Section):
         """Every source that the file names: those that come with the items, then the arms."""
         return (*self.sources, *(arm.name for arm in self.arms))
 
+    def active_since(self, now: datetime) -> datetime | None:
+        """Return since when somebody who has not finished must have begun or judged something to count in quotas and
+        balance; None if everybody counts who has ever begun."""
+        usual = ACTIVE_MINUTES if self.kind is StudyKind.SURVEY else None
+        minutes = self.active_minutes or usual
+        return now - timedelta(minutes=minutes) if minutes else None
+
     def condition(self, name: str | None) -> Condition | None:
         """Return the condition called `name`, or None."""
         return next((condition for condition in self.conditions if condition.name == name), None)
@@ -179,7 +202,8 @@ class StudyFile(_Section):
 _LATER_KEYS: dict[str, Any] = {
     "require_id": False, "id_parameters": [], "ids_ignore_case": False, "language": "en", "texts": "texts",
     "purpose": "", "contact": "", "ethics_approval": "",
-    "trained_raters": False, "questions": [],
+    "trained_raters": False, "questions": [], "screen_out_code": "", "screen_out_url": "", "screen_out_after": None,
+    "decline_code": "", "decline_url": "", "active_minutes": None,
 }  # fmt: skip
 """Keys that studies of before do not have, with what a study without them says."""
 

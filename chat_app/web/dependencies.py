@@ -21,6 +21,7 @@ from heard.chat_app.web.researcher import Researcher
 from heard.chat_app.web.score_queue import ScoreQueue
 from heard.chat_app.web.sender_lines import SenderLines
 from heard.chat_app.web.senders import address_of, from_this_machine, is_loopback, sender_of
+from heard.db.desk_store import DeskStore
 from heard.db.study_records import FlowReason
 from heard.sentences import sentence
 
@@ -60,6 +61,11 @@ class Site:
     """How many people of one address a study without a list may still take."""
     one_study: asyncio.Lock = field(default_factory=asyncio.Lock)
     """Results of one study at a time: a large one takes a core for seconds, and people are chatting."""
+
+    @property
+    def desk(self) -> DeskStore:
+        """Where the desk reads and writes."""
+        return DeskStore(self.services.studies.engine)
 
 
 async def site_of(request: Request) -> Site:

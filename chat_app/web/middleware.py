@@ -56,7 +56,7 @@ class SecurityHeaders:
         headers.setdefault("Content-Security-Policy", PAGE_POLICY)  # a page of ours may have brought its own
         headers.setdefault("Cache-Control", caching(path))
         headers["X-Content-Type-Options"] = "nosniff"
-        if self.frame_ancestors and not path.startswith("/results"):  # a researcher's pages are in no frame
+        if self.frame_ancestors and not path.startswith(("/results", "/desk")):  # a researcher's pages are in no frame
             policy, allowed = headers["Content-Security-Policy"], " ".join(self.frame_ancestors)
             headers["Content-Security-Policy"] = policy.replace(NO_FRAME, f"frame-ancestors 'self' {allowed}")
         else:
@@ -143,8 +143,8 @@ class OriginCheck:
     a proxy has put in; with a port only where the browser itself says that it is the same.
     """
 
-    FORMS = ("/consent", "/you/erase", "/you/leave", "/scorer", "/scorer/flag", "/results", "/help/country")
-    FORMS_BELOW = "/survey/"
+    FORMS = ("/consent", "/you/erase", "/you/leave", "/scorer", "/scorer/flag", "/results", "/desk", "/help/country")
+    FORMS_BELOW = ("/survey/", "/desk/")
 
     def __init__(self, app: ASGIApp, *, public_host: str = "") -> None:
         self.app, self.public_host = app, public_host

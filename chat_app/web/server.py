@@ -33,6 +33,8 @@ from heard.chat_app.web.middleware import ErrorBoundary, OriginCheck, SecurityHe
 from heard.chat_app.web.pages import (
     consent_routes,
     crisis_help,
+    desk_actions,
+    desk_routes,
     own_data_routes,
     question_routes,
     results_more_routes,
@@ -61,6 +63,8 @@ ROUTERS = (
     question_routes.router,
     results_more_routes.router,  # before the next, which has charts of any name
     results_routes.router,
+    desk_routes.router,
+    desk_actions.router,
     vote_routes.router,
     face_routes.router,
     api.router,

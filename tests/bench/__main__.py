@@ -2,7 +2,7 @@
 
 python -m tests.bench                 all of them
 python -m tests.bench start speed     only these, of start, speed, arms, card, crowd, scorer, protocol, votes,
-                                      results, coverage, export, compare, prompts, tone, modules, handoffs,
+                                      results, coverage, desk, export, compare, prompts, tone, modules, handoffs,
                                       hostile, crisis
 """
 
@@ -22,6 +22,7 @@ from tests.bench.card import card
 from tests.bench.compare import compare
 from tests.bench.coverage import coverage
 from tests.bench.crowd import crowd
+from tests.bench.desk import desk
 from tests.bench.export import export
 from tests.bench.handoffs import handoffs
 from tests.bench.hostile import hostile
@@ -38,7 +39,7 @@ from tests.bench.tone import tone
 from tests.bench.votes import votes
 
 PARTS = (
-    "start", "speed", "arms", "card", "crowd", "scorer", "protocol", "votes", "results", "coverage", "export",
+    "start", "speed", "arms", "card", "crowd", "scorer", "protocol", "votes", "results", "coverage", "desk", "export",
     "compare", "prompts", "tone", "modules", "handoffs", "hostile", "crisis",
 )  # fmt: skip
 CASES = Path(__file__).parents[1] / "safety_cases"
@@ -63,6 +64,8 @@ async def measure(parts: list[str]) -> list[Row]:
             new = await asyncio.to_thread(scorer, weights.encoder)
         elif part == "results":
             new = await results()
+        elif part == "desk":
+            new = await desk()
         elif part == "export":
             new = await asyncio.to_thread(export)
         elif part == "compare":

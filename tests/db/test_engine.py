@@ -26,6 +26,7 @@ OURS |= {"study", "item", "answer", "enrolment", "ballot", "slot", "vote", "vote
 OURS |= {"flow_count", "preregistration"}
 OURS |= {"study_texts", "archived_answer", "held_item"}
 OURS |= {"question_answer"}
+OURS |= {"exclusion", "access_link", "desk_log"}
 CHAINLITS = {"users", "threads", "steps", "elements", "feedbacks"}
 
 

@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 from sqlalchemy.ext.asyncio import AsyncEngine
 
+from heard.db.desk_records import Actor, Role
+from heard.db.desk_store import DeskStore
 from heard.db.engine import create_engine
 from heard.db.errors import StoreGone
 from heard.db.feedback_store import FeedbackStore
@@ -26,7 +28,7 @@ TABLES = (
     "participant", "consent", "conversation", "message", "reply", "draft", "score", "summary", "flag",
     "thumb", "felt_heard",
     "users", "threads", "steps", "elements", "feedbacks",
-    "enrolment", "question_answer", "ballot", "slot", "vote", "vote_change",
+    "enrolment", "question_answer", "ballot", "slot", "vote", "vote_change", "exclusion", "access_link",
 )  # fmt: skip
 """Those that hold nothing once everybody is erased."""
 
@@ -87,6 +89,11 @@ async def judge(studying: Studying, person: str, message: MessageRecord) -> None
     answer = QuestionAnswerRecord("about.words", 0, studying.mark, studying.make.now)
     await studying.studies.save_question_answers("blind", person, [answer])
     await studying.studies.complete("blind", person, studying.mark, studying.make.now)
+    desk, lead = DeskStore(studying.store.engine), Actor("Ada")
+    link, _ = await desk.invite("blind", Role.PARTICIPANT, studying.mark, lead)
+    taken = "UPDATE enrolment SET external_id = :own WHERE participant_id = :person"
+    await run_sql(studying.store.engine, taken, {"own": link.external_id, "person": person})
+    await desk.exclude("blind", {person: studying.mark}, None, lead)
 
 
 def bytes_with(folder: Path, mark: str) -> list[str]:
@@ -107,6 +114,7 @@ async def test_everything_goes_and_nothing_else(
         "score": 6, "draft": 6, "reply": 3, "message": 3, "summary": 1, "conversation": 1, "feedbacks": 1,
         "elements": 1, "steps": 1, "threads": 1, "flag": 1, "consent": 1, "participant": 1, "users": 1,
         "thumb": 1, "felt_heard": 1,
+        "exclusion": 1, "access_link": 1,
         "enrolment": 1, "ballot": 3, "slot": 8, "vote": 3, "vote_change": 2, "answer": 2,
         "question_answer": 1,
     }  # fmt: skip

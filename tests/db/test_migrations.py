@@ -171,3 +171,30 @@ async def test_votes_of_before_get_the_item_of_their_ballot(tmp_path: Path) -> N
     await downgrade(engine, "0015")
     assert ("item_id" in columns_of(path, "vote"), count(path, "vote")) == (False, 2)
     await engine.dispose()
+
+
+async def test_a_study_of_before_is_not_paused_and_loses_nothing_on_the_way_back(tmp_path: Path) -> None:
+    path = tmp_path / "old.db"
+    url = f"sqlite+aiosqlite:///{path}"
+    engine = create_engine(url)
+    await migrate(engine, "0015")
+    study = """INSERT INTO study (id, kind, definition, definition_sha256, created_at)
+        VALUES ('s', 'survey', '{}', 'd', '2026-01-01')"""
+    enrolled = "INSERT INTO enrolment (study_id, participant_id, seed, started_at) VALUES ('s', 'p', 1, '2026-01-01')"
+    with sqlite3.connect(path) as connection:
+        for statement in (PERSON.replace("participant", "participant (id, created_at)"), study, enrolled):
+            connection.execute(statement)
+    connection.close()
+    await upgrade(url)
+    excluded = """INSERT INTO exclusion (study_id, participant_id, reason, made_by, made_at)
+        VALUES ('s', 'p', 'x', 'a', '2026-01-01')"""
+    with sqlite3.connect(path) as connection:
+        assert connection.execute("SELECT paused_at FROM study").fetchall() == [(None,)]
+        assert connection.execute("SELECT screened_out_at FROM enrolment").fetchall() == [(None,)]
+        connection.execute(excluded)
+    connection.close()
+    await downgrade(engine, "0015")
+    assert "paused_at" not in columns_of(path, "study")
+    assert columns_of(path, "exclusion") == []
+    assert count(path, "enrolment") == 1
+    await engine.dispose()

@@ -7,6 +7,7 @@ import pytest
 from sqlalchemy import text
 
 from heard.db.errors import StoreDenied, StoreDuplicate, StoreError, StoreGone, StudyRefused
+from heard.db.quota_counts import Drawn
 from heard.db.store import Store
 from heard.db.studies import BEGUN, LONGEST_SOURCE, Counts
 from heard.db.study_records import AnswerStatus, BallotRecord, EnrolmentRecord, ItemRecord, Progress, StudyKind
@@ -185,9 +186,9 @@ async def test_drawing_sees_everybodys_ballots(s: Studying) -> None:
     items = await s.survey()
     seen: list[int] = []
 
-    def balanced(enrolled: EnrolmentRecord, so_far: object) -> list[BallotRecord]:
-        assert isinstance(so_far, dict)
-        seen.append(so_far.get(("blind/1", None), 0))
+    def balanced(enrolled: EnrolmentRecord, so_far: Drawn) -> list[BallotRecord]:
+        assert so_far.ballots.get(("blind/1", None), 0) == so_far.counting.get("blind/1", 0)
+        seen.append(so_far.counting.get("blind/1", 0))
         return [s.ballot("blind", enrolled.participant_id, 1, items[0])]
 
     people = [await s.agree() for _ in range(12)]

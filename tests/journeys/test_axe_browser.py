@@ -137,6 +137,12 @@ async def test_the_other_pages(shop: Served, view: dict[str, int], scheme: str) 
         await clean(page, "results")
         await page.goto(f"{shop.url}/results/{study.name}")
         await clean(page, "results of a study")
+        for path in ("/desk", f"/desk/{study.name}", f"/desk/{study.name}/access"):
+            await page.goto(shop.url + path)
+            await clean(page, path)
+        await page.goto(f"{shop.url}/desk/{study.name}")
+        await page.locator("th[scope=row] a").first.click()
+        await clean(page, "a person at the desk")
 
 
 async def survey(context: BrowserContext, shop: Served, study: str) -> None:

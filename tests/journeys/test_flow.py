@@ -7,6 +7,8 @@ from xml.etree import ElementTree
 from heard.chat_app.results.flow import Flow, study_flow
 from heard.chat_app.results.records import VoteFilter
 from heard.chat_app.results.study_results import study_results
+from heard.db.desk_records import Actor
+from heard.db.desk_store import DeskStore
 from heard.db.store import Store
 from heard.db.study_records import Choice
 from heard.db.study_store import StudyStore
@@ -96,6 +98,7 @@ async def test_every_drop_out_is_counted_once_and_the_steps_add_up(tmp_path: Pat
         ]  # fmt: skip
         assert {reason: number for step in flow.steps for reason, number in step.left} == {
             "Erased everything since": 1, "Withdrew": 1, "Never allowed research": 0, "Were given no ballot": 0,
+            "Excluded by whoever runs the study": 0, "Screened out before a vote": 0,
             "Voted on none of them": 1, "None of their votes counts": 1,
         }  # fmt: skip
         assert (flow.finished, flow.unfinished) == (2, 2)
@@ -124,3 +127,11 @@ async def test_every_drop_out_is_counted_once_and_the_steps_add_up(tmp_path: Pat
         texts = [text.text for text in ElementTree.fromstring(drawing).iter("{http://www.w3.org/2000/svg}text")]
         assert {"Agreed and joined: 7", "Failed an attention item: 1", "Finished: 1", "In the results: 2"} <= set(texts)
         assert not re.search(r"p\d\b|" + "|".join(SOURCES), drawing)
+
+        [(cut,)] = rows(web, "SELECT participant_id FROM enrolment WHERE external_id = 'p3'")
+        await DeskStore(studies.engine).exclude("blind", {cut: "Came twice."}, None, Actor("Ada"))
+        flow = await study_flow(studies, "blind", VoteFilter(), ALLOW)
+        adds_up(flow)
+        assert ("Excluded by whoever runs the study", 1) in [reason for step in flow.steps for reason in step.left]
+        found = await study_results(studies, "blind", VoteFilter())
+        assert (flow.steps[-1].people, found.people, found.counted.excluded_people) == (2, 2, 1)

@@ -15,6 +15,7 @@ from heard.chat_app.safety.crisis_numbers import countries
 from heard.chat_app.studies.survey_links import safe_next_url, survey_of
 from heard.chat_app.web.dependencies import CountryDep, ParticipantDep, Site, SiteDep, check_newcomer
 from heard.chat_app.web.pages.crisis_help import SAY, child_lines, phone_numbers
+from heard.chat_app.web.pages.panel_returns import return_of
 from heard.chat_app.web.pages.study_consent import Asked, asked_of
 from heard.chat_app.web.pages.study_page import told
 from heard.db.records import ConsentRecord
@@ -169,7 +170,10 @@ async def _refused(site: Site, asked: Asked, stored: ConsentRecord | None, count
     await _count_refusal(site, stored, to, FlowReason.DECLINED)
     await _withdraw(site, asked, stored)
     # Not the chat's hand-off: its words answer a message, and here nobody has written one.
-    return asked.page("declined.html", stored=stored is not None, survey=safe_next_url(to), **phone_numbers(country))
+    back = await return_of(site, to, "decline")
+    return asked.page(
+        "declined.html", stored=stored is not None, survey=safe_next_url(to), back=back, **phone_numbers(country)
+    )
 
 
 async def _minor(site: Site, asked: Asked, stored: ConsentRecord | None, country: str | None, to: str) -> Response:
@@ -180,6 +184,7 @@ async def _minor(site: Site, asked: Asked, stored: ConsentRecord | None, country
         "minor.html",
         stored=stored is not None,
         survey=safe_next_url(to),
+        back=await return_of(site, to, "screen_out"),
         least_age=in_force(site.services.settings).least_age,
         child_lines=child_lines(country),
         say=SAY,

@@ -15,6 +15,7 @@ from heard.chat_app.common.fair_queue import QueueFull
 from heard.chat_app.questions.answering import bounds, shortest
 from heard.chat_app.questions.branching import SEPARATOR
 from heard.chat_app.questions.question_file import Item, QuestionFile, range_of
+from heard.chat_app.studies.panel_return import panel_return
 from heard.chat_app.studies.question_flow import (
     SCREENED_OUT,
     Sheet,
@@ -94,7 +95,9 @@ async def screened_out(visit: VisitDep) -> Response:
     """The page for whoever an answer has sent away."""
     if visit.participation.enrolment.screened_out_at is None:
         return RedirectResponse(visit.onward, 303)
-    return survey_page("survey_screened_out.html", study=visit.study, texts=visit.texts)
+    return survey_page(
+        "survey_screened_out.html", study=visit.study, texts=visit.texts, back=panel_return(visit.study, "screen_out")
+    )
 
 
 def _open(visit: Visit, file: str, number: int, after_ballots: int) -> tuple[Sheet | None, list[Item]]:

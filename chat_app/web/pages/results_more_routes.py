@@ -12,10 +12,17 @@ from heard.chat_app.results import display
 from heard.chat_app.results.records import VoteFilter
 from heard.chat_app.web.dependencies import Site, SiteDep
 from heard.chat_app.web.pages.rendering import page
-from heard.chat_app.web.pages.results_routes import RESEARCHER, StudyDep, WantedDep, title_of, turned_on
+from heard.chat_app.web.pages.results_routes import RESEARCHER, OpenStudyDep, WantedDep, title_of
+from heard.chat_app.web.staff import StaffDep, turned_on
 from heard.db.study_records import LEAST_FROM, StudyRecord
 
-router = APIRouter(dependencies=[Depends(turned_on), *RESEARCHER])
+
+async def noted(request: Request, site: SiteDep, staff: StaffDep, record: OpenStudyDep) -> None:
+    """Log who saw which of these pages."""
+    await site.desk.note(staff, f"saw the results: {request.url.path.rsplit('/', 1)[1]}", record.id)
+
+
+router = APIRouter(dependencies=[Depends(turned_on), *RESEARCHER, Depends(noted)])
 
 TABLES = {"items": "item", "conditions": "condition", "sources": "source"}
 """The pages of `breakdown` by the last part of their address."""
@@ -24,7 +31,7 @@ TABLES = {"items": "item", "conditions": "condition", "sources": "source"}
 @router.get("/results/{study}/items")
 @router.get("/results/{study}/conditions")
 @router.get("/results/{study}/sources")
-async def table(request: Request, site: SiteDep, record: StudyDep, wanted: WantedDep) -> Response:
+async def table(request: Request, site: SiteDep, record: OpenStudyDep, wanted: WantedDep) -> Response:
     """One of the three tables."""
     from heard.chat_app.results.breakdown import breakdown  # here: its statistics take a second to load
 
@@ -35,13 +42,13 @@ async def table(request: Request, site: SiteDep, record: StudyDep, wanted: Wante
 
 
 @router.get("/results/{study}/flow")
-async def flow(request: Request, site: SiteDep, record: StudyDep, wanted: WantedDep) -> Response:
+async def flow(request: Request, site: SiteDep, record: OpenStudyDep, wanted: WantedDep) -> Response:
     """How people went through the study."""
     return _page("results_flow.html", request, record, wanted, flow=await _flow(site, record, wanted))
 
 
 @router.get("/results/{study}/flow.svg")
-async def flow_picture(site: SiteDep, record: StudyDep, wanted: WantedDep) -> Response:
+async def flow_picture(site: SiteDep, record: OpenStudyDep, wanted: WantedDep) -> Response:
     """The same as a picture."""
     from heard.chat_app.results.flow_chart import flow_chart
 
@@ -55,7 +62,7 @@ async def flow_picture(site: SiteDep, record: StudyDep, wanted: WantedDep) -> Re
 async def adjusted_strengths(
     request: Request,
     site: SiteDep,
-    record: StudyDep,
+    record: OpenStudyDep,
     wanted: WantedDep,
     adjust: Annotated[list[str], Query(default_factory=list)],
 ) -> Response:

@@ -1,11 +1,10 @@
-"""`/results`: what the blind votes of a study say, for the researcher's role only."""
+"""`/results`: what the blind votes of a study say, for the roles of researcher and lead only (`staff.py`)."""
 
-import secrets
 from math import inf
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Form, Query, Request
-from fastapi.responses import RedirectResponse, Response
+from fastapi.responses import Response
 
 from heard.chat_app.results import display
 from heard.chat_app.results.charts import PICTURES, reach_of
@@ -14,39 +13,22 @@ from heard.chat_app.results.records import VoteFilter
 from heard.chat_app.studies.study_file import StudyFileError, study_of
 from heard.chat_app.web.dependencies import Site, SiteDep
 from heard.chat_app.web.pages.rendering import EarlyResponse, error_page, page
-from heard.chat_app.web.researcher import FAILURE_SECONDS, GUESSER_COOKIE, RESEARCHER_COOKIE, SESSION_SECONDS
-from heard.chat_app.web.senders import address_of
+from heard.chat_app.web.staff import StaffDep, StudyDep, sign_in, staff_of, turned_on
 from heard.db.preregistration import preregistration
 from heard.db.study_records import LEAST_FROM, LETTERS, StudyRecord
 
-OFF = "This page is off. Whoever runs heard turns it on by the setting researcher_token."
-WRONG = "That is not the token. It is the value of researcher_token in the settings of this server."
-LOCKED_OUT = "There were too many wrong tokens. Please try again in five minutes."
 NO_SECONDS = "The fewest seconds of a vote are a number from 0 up, such as 5. Go back and correct it."
-NO_STUDY = "There is no such study in this database."
 
 
-async def turned_on(site: SiteDep) -> None:
-    """Raise EarlyResponse (404) where the settings have no token."""
-    if not site.researcher.enabled:
-        raise EarlyResponse(error_page(404, "Not here", OFF))
-
-
-async def signed_in(request: Request, site: SiteDep) -> None:
-    """Raise EarlyResponse (401) for anybody else than a researcher, who is not told what studies there are."""
-    if not site.researcher.is_signed_in(request.headers):
-        raise EarlyResponse(page("results_login.html", 401, problem=None))
-
-
-async def study_named(site: SiteDep, study: str) -> StudyRecord:
-    """The study of the address. Raises EarlyResponse (404; 403 while its preregistration keeps the results closed)."""
-    found = await site.services.studies.study(study)
-    if found is None:
-        raise EarlyResponse(error_page(404, "Not here", NO_STUDY))
-    registered = await preregistration(site.services.studies.engine, study)
+async def open_study(site: SiteDep, record: StudyDep) -> StudyRecord:
+    """The study of the address. Raises EarlyResponse (403) while its preregistration keeps the results closed."""
+    registered = await preregistration(site.services.studies.engine, record.id)
     if registered is not None and registered.closed:
         raise EarlyResponse(error_page(403, "Closed until the stop rule is met", registered.sentence))
-    return found
+    return record
+
+
+OpenStudyDep = Annotated[StudyRecord, Depends(open_study)]
 
 
 async def wanted_votes(
@@ -68,43 +50,31 @@ async def hidden_sources(hide: Annotated[list[str], Query(default_factory=list)]
 
 
 HiddenDep = Annotated[list[str], Depends(hidden_sources)]
-StudyDep = Annotated[StudyRecord, Depends(study_named)]
 WantedDep = Annotated[VoteFilter, Depends(wanted_votes)]
-RESEARCHER = [Depends(signed_in)]
+RESEARCHER = [Depends(staff_of)]
 
 router = APIRouter(dependencies=[Depends(turned_on)])
 
 
 @router.get("/results", dependencies=RESEARCHER)
-async def studies(site: SiteDep) -> Response:
+async def studies(site: SiteDep, staff: StaffDep) -> Response:
     """The list of studies."""
-    rows = [(record, title_of(record)) for record in await site.services.studies.studies()]
-    return page("results_list.html", studies=rows)
+    seen = [record for record in await site.services.studies.studies() if staff.may_see(record.id)]
+    return page("results_list.html", studies=[(record, title_of(record)) for record in seen])
 
 
 @router.post("/results")
-async def sign_in(request: Request, site: SiteDep, token: Annotated[str, Form()] = "") -> Response:
-    """Take the token, for a cookie. A wrong one is counted by the browser that sent it, which gets a mark."""
-    researcher, address = site.researcher, address_of(request.scope)
-    guesser = researcher.guesser(request.headers)
-    if researcher.locked_out(guesser or "", address):
-        return page("results_login.html", 429, problem=LOCKED_OUT)
-    response: Response
-    name, value, seconds = RESEARCHER_COOKIE, researcher.cookie(), SESSION_SECONDS
-    browser = guesser or secrets.token_hex(8)
-    if researcher.accepts(token.strip(), browser, address):
-        response = RedirectResponse("/results", 303)
-    else:
-        response = page("results_login.html", 403, problem=WRONG)
-        name, value, seconds = GUESSER_COOKIE, site.identity.seal(browser, GUESSER_COOKIE), int(FAILURE_SECONDS)
-    named = site.identity.cookie_name(name)
-    response.set_cookie(named, value, seconds, path="/results", httponly=True, samesite="strict")
-    return response
+async def enter_results(request: Request, site: SiteDep, token: Annotated[str, Form()] = "") -> Response:
+    """Take the token, for a cookie."""
+    return await sign_in(request, site, token.strip(), "/results")
 
 
 @router.get("/results/{study}", dependencies=RESEARCHER)
-async def results(request: Request, site: SiteDep, record: StudyDep, wanted: WantedDep, hidden: HiddenDep) -> Response:
+async def results(
+    request: Request, site: SiteDep, staff: StaffDep, record: OpenStudyDep, wanted: WantedDep, hidden: HiddenDep
+) -> Response:
     """The results of one study."""
+    await site.desk.note(staff, "saw the results", record.id)
     everything = await _results(site, record.id, wanted)
     found = hide(everything, hidden)
     return page(
@@ -124,10 +94,13 @@ async def results(request: Request, site: SiteDep, record: StudyDep, wanted: Wan
 
 
 @router.get("/results/{study}/{name}.svg", dependencies=RESEARCHER)
-async def chart(site: SiteDep, record: StudyDep, name: str, wanted: WantedDep, hidden: HiddenDep) -> Response:
+async def chart(
+    site: SiteDep, staff: StaffDep, record: OpenStudyDep, name: str, wanted: WantedDep, hidden: HiddenDep
+) -> Response:
     """One chart of a study, as a file."""
     if name not in PICTURES:
         return error_page(404, "Not here", f"The charts of a study are: {', '.join(PICTURES)}.")
+    await site.desk.note(staff, f"took the chart {name}", record.id)
     found = hide(await _results(site, record.id, wanted), hidden)
     if found.not_pooled:
         return error_page(404, "Not here", f"{found.not_pooled} Choose a condition on the page of the results.")

@@ -13,8 +13,10 @@ from fastapi import APIRouter, Depends, Form, Request
 from fastapi.responses import RedirectResponse, Response
 
 from heard.chat_app.common.fair_queue import QueueFull
+from heard.chat_app.studies.panel_return import panel_return
 from heard.chat_app.studies.question_flow import question_stop
 from heard.chat_app.studies.study_file import StudyFile
+from heard.chat_app.studies.study_gate import SCREENING, admitted, check_standing
 from heard.chat_app.studies.study_texts import StudyTexts
 from heard.chat_app.studies.survey import (
     CLOSING_LIMIT,
@@ -39,6 +41,7 @@ from heard.chat_app.web.dependencies import CountryDep, ParticipantDep, Site, Si
 from heard.chat_app.web.pages.ballot_words import ballot_words
 from heard.chat_app.web.pages.crisis_help import handoff_card
 from heard.chat_app.web.pages.markup import as_document, as_html
+from heard.chat_app.web.pages.panel_returns import return_of_screened
 from heard.chat_app.web.pages.rendering import EarlyResponse, page
 from heard.chat_app.web.pages.study_page import survey_page, told, words_of_request
 from heard.db.errors import StoreError
@@ -82,13 +85,15 @@ class OwnBallot:
 
 
 async def enter(
-    site: Site, study: StudyFile, participant: str | None, external: str | None
+    site: Site, study: StudyFile, participant: str | None, external: str | None, known_as: str | None
 ) -> tuple[str, Participation | None]:
-    """Return somebody who may take part and has agreed, enrolled or not. Raises PageRefused and EarlyResponse."""
+    """Return somebody who may take part and has agreed, enrolled or not. `external` is the id in their link, and
+    `known_as` that under which they take part. Raises PageRefused and EarlyResponse."""
     participation = await site.surveys.participation(study, participant) if participant else None
     async with counted(site, study):
-        check_entry(study, external, participation)
-        await site.surveys.check_link(study, external, participant)
+        check_entry(study, known_as, participation)
+        await site.surveys.check_link(study, known_as, participant)
+        await check_standing(site.services.studies, study, participation)
     consent = await site.surveys.consent(study, participant, participation)
     if participant is None or consent is Consent.MISSING:
         raise _redirect(consent_url(study, external))
@@ -111,7 +116,7 @@ async def counted(site: Site, study: StudyFile) -> AsyncIterator[None]:
 async def visit_of(site: SiteDep, name: str, participant: ParticipantDep) -> Visit:
     """An enrolled person. Raises PageRefused, and EarlyResponse to the entry or the questions."""
     study = await site.surveys.study(name)
-    known, participation = await enter(site, study, participant, None)
+    known, participation = await enter(site, study, participant, None, None)
     if participation is None:
         raise _redirect(entry_url(study, None))
     return Visit(study, known, participation, await site.surveys.texts(study, participation))
@@ -146,7 +151,8 @@ async def first_page(request: Request, site: SiteDep, name: str, participant: Pa
     """The introduction; for whoever is enrolled, the way on."""
     study = await site.surveys.study(name)
     external = external_id(request.query_params.multi_items(), study)
-    known, participation = await enter(site, study, participant, external)
+    study, known_as = await admitted(site.services.studies, study, external)
+    known, participation = await enter(site, study, participant, external, known_as)
     if participation is not None:
         texts = await site.surveys.texts(study, participation)
         return RedirectResponse(Visit(study, known, participation, texts).onward, 303)
@@ -168,12 +174,14 @@ async def start(
     """Enrol."""
     study = await site.surveys.study(name)
     external = checked_id(pid, study)
-    known, participation = await enter(site, study, participant, external)
+    study, known_as = await admitted(site.services.studies, study, external)
+    known, participation = await enter(site, study, participant, external, known_as)
     if participation is None:
         async with counted(site, study):
-            if study is not site.surveys.live:  # whose people are counted when they come to the first page
+            live = site.surveys.live  # whose people are counted when they come to the first page
+            if live is None or study.id != live.id:
                 check_newcomer(request, site, study)
-            await site.surveys.enrol(study, known, external)
+            await site.surveys.enrol(study, known, known_as)
     return RedirectResponse(entry_url(study, None), 303)
 
 
@@ -185,8 +193,8 @@ async def needs_research(request: Request, site: SiteDep, name: str, participant
     participation = await site.surveys.participation(study, participant) if participant else None
     if await site.surveys.consent(study, participant, participation) is not Consent.NO_RESEARCH:
         return RedirectResponse(entry_url(study, external), 303)
-    texts = await site.surveys.texts(study, participation)
-    return survey_page("survey_research.html", study=study, texts=texts, where=consent_url(study, external))
+    texts, back = await site.surveys.texts(study, participation), panel_return(study, "decline")
+    return survey_page("survey_research.html", study=study, texts=texts, where=consent_url(study, external), back=back)
 
 
 @router.get("/survey/{name}/information")
@@ -236,6 +244,7 @@ async def end(site: SiteDep, visit: VisitDep) -> Response:
             if is_informed(visit.study.reveal, True, vote) and visit.participation.ballot(ballot.number)
         ],
         where=consent_url(visit.study, None),
+        back=panel_return(visit.study, "completion"),
     )
 
 
@@ -340,7 +349,10 @@ async def on_closed(request: Request, fault: Exception) -> Response:
         fault = PageRefused(400, sentence("This link is damaged"), said(fault))
     words = await words_of_request(request, await site_of(request))
     title, told_why = words.of(fault.title), words.of(fault.sentence)
-    return page("survey_closed.html", fault.status, in_survey=True, words=words, title=title, sentence=told_why)
+    back = await return_of_screened(request) if fault.sentence in SCREENING else None
+    return page(
+        "survey_closed.html", fault.status, in_survey=True, words=words, title=title, sentence=told_why, back=back
+    )
 
 
 CLOSED = (PageRefused, DamagedLink)

@@ -1,13 +1,13 @@
 """The preregistration of a study: the file, its stop rule, and when, why and by whom the results were opened.
 
-Revision: 0023, after 0020.
+Revision: 0023, after 0021.
 """
 
 import sqlalchemy as sa
 from alembic import op
 
 revision = "0023"
-down_revision = "0020"
+down_revision = "0021"
 branch_labels = None
 depends_on = None
 

@@ -12,6 +12,8 @@ from typing import Any
 import pyarrow.parquet
 import pytest
 
+from heard.db.desk_records import Actor
+from heard.db.desk_store import DeskStore
 from heard.db.engine import create_engine
 from heard.db.records import ConsentRecord
 from heard.db.store import Store
@@ -43,6 +45,7 @@ SOURCES = ("human", "=model", "calm")
 
 def make_study(name: str, kind: StudyKind, make: Make) -> StudyRecord:
     definition = {"id": name, "kind": kind.value, "allow": ["secret-pid"], "completion_code": "PAY-ME", "seed": "s33d"}
+    definition["completion_url"] = "https://panel.example/done?cc=PAY-ME&x=1"
     definition["reveal"] = False  # else a vote is final
     return StudyRecord(name, kind, definition, hashlib.sha256(name.encode()).hexdigest(), make.now)
 
@@ -108,6 +111,10 @@ async def fill(store: Store) -> None:
             else:
                 await studies.vote(vote_of(ballot, make, reason=words))
         await _talk(store, studies, make, who)
+    desk = DeskStore(store.engine)
+    await desk.exclude("survey", {"anna": "=too fast"}, "fast=3s", Actor("Ada"))
+    await desk.exclude("survey", {"=ben": "By mistake."}, None, Actor("Ada"))
+    await desk.include("survey", ["=ben"], "It was one.", Actor("Ada"))
     await store.save_consent(ConsentRecord(GONE, "1", False, False, make.now))
     await store.save_consent(ConsentRecord("refuses", "1", True, False, make.now))
 

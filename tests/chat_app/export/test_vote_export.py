@@ -117,6 +117,12 @@ def test_a_ballot_joins_its_tables_and_its_person(url: str, tmp_path: Path) -> N
         assert (person["participant_id"], person["study"]) == (ballot.participant_id, ballot.study_id)
         assert row["ballot"] == f"{row['participant']}-{ballot.number}"
         assert row["completed"] is person["completed"]
+        assert row["excluded"] is person["excluded"] is (ballot.participant_id == "anna" and row["study"] == "survey")
+    assert [(one["excluded_by"], one["excluded_because"]) for one in parts["people"] if one["excluded"]] == [
+        ("fast=3s", "=too fast")
+    ]
+    shown = {json.loads(study["definition"])["completion_url"] for study in parts["studies"]}
+    assert shown == {"https://panel.example/done?cc={code}&x=1"}
     assert len(parts["votes_long"]) == sum(len(ballot.slots) for ballot, vote in stored.values() if vote)
     for row in parts["votes_long"]:
         ballot, vote = stored[wide[row["ballot"]]["ballot_id"]]

@@ -23,6 +23,7 @@ from heard.chat_app.studies.assignment import (
 from heard.chat_app.studies.study_file import StudyFile, parse_study
 from heard.db.ballots import WAITING
 from heard.db.errors import StudyRefused
+from heard.db.quota_counts import Drawn
 from heard.db.study_records import AnswerRecord, AnswerStatus, BallotRecord, EnrolmentRecord, ItemRecord
 
 NOW = datetime(2026, 5, 1, tzinfo=UTC)
@@ -53,9 +54,25 @@ def crowd(
     drawn: Counter[tuple[str, str | None]] = Counter()
     draw = draw_survey(of, items)
     for seed, condition in zip(range(people), itertools.cycle(conditions), strict=False):
-        ballots = list(draw(enrolment(seed, condition), dict(drawn)))
+        ballots = list(draw(enrolment(seed, condition), so_far(drawn)))
         drawn.update((ballot.item_id, ballot.condition) for ballot in ballots if ballot.item_id)
         yield ballots
+
+
+def so_far(drawn: "Counter[tuple[str, str | None]]") -> Drawn:
+    counting: Counter[str] = Counter()
+    for (item_id, _), number in drawn.items():
+        counting[item_id] += number
+    return Drawn(dict(drawn), counting)
+
+
+def test_items_of_people_who_went_away_are_drawn_again_and_orders_go_on() -> None:
+    draw = draw_survey(study(items_per_person=2), [item(n) for n in range(1, 5)])
+    gone = Drawn({(f"item-{n}", None): 1 for n in (1, 2)}, {"item-3": 1, "item-4": 1})
+    ballots = draw(enrolment(1), gone)
+    assert {ballot.item_id for ballot in ballots} == {"item-1", "item-2"}
+    fresh = draw(enrolment(1), Drawn({}, gone.counting))
+    assert [ballot.order_row for ballot in ballots] != [ballot.order_row for ballot in fresh]
 
 
 def test_a_person_gets_so_many_different_items_numbered_in_their_order() -> None:
@@ -69,7 +86,7 @@ def test_a_person_gets_so_many_different_items_numbered_in_their_order() -> None
 
 
 def test_a_short_study_gives_all_it_has() -> None:
-    ballots = draw_survey(study(items_per_person=50), [item(1), item(2)])(enrolment(1), {})
+    ballots = draw_survey(study(items_per_person=50), [item(1), item(2)])(enrolment(1), Drawn())
     assert sorted(ballot.item_id or "" for ballot in ballots) == ["item-1", "item-2"]
 
 
@@ -121,7 +138,7 @@ def test_the_same_seed_draws_the_same_and_another_one_something_else() -> None:
     draw = draw_survey(study(), items)
 
     def seen(seed: int) -> list[object]:
-        return [(ballot.item_id, [slot.source for slot in ballot.slots]) for ballot in draw(enrolment(seed), {})]
+        return [(ballot.item_id, [slot.source for slot in ballot.slots]) for ballot in draw(enrolment(seed), Drawn())]
 
     assert seen(1) == seen(1)
     assert seen(1) != seen(2)
@@ -142,20 +159,20 @@ def test_only_whole_answers_stand_on_a_ballot() -> None:
     broken = replace(broken, answers=(replace(broken.answers[0], status=AnswerStatus.FAILED), *broken.answers[1:]))
     lone = item(2)
     lone = replace(lone, answers=(lone.answers[0], replace(lone.answers[1], status=AnswerStatus.PENDING)))
-    (ballot,) = draw_survey(study(), [broken, lone])(enrolment(1), {})
+    (ballot,) = draw_survey(study(), [broken, lone])(enrolment(1), Drawn())
     assert ballot.item_id == "item-1"
     assert {slot.source for slot in ballot.slots} == {"alpha", "beta"}
     with pytest.raises(StudyRefused, match=NO_ITEMS):
-        draw_survey(study(), [lone])(enrolment(1), {})
+        draw_survey(study(), [lone])(enrolment(1), Drawn())
 
 
 def test_a_condition_restricts_the_sources() -> None:
     two = study(conditions=[{"name": "pair", "sources": ["human", "beta"]}, {"name": "all"}])
     watch = item(99, ("alpha", "beta", "human"), "human")
-    ballots = draw_survey(two, [item(1), watch])(enrolment(1, "pair"), {})
+    ballots = draw_survey(two, [item(1), watch])(enrolment(1, "pair"), Drawn())
     assert [len(ballot.slots) for ballot in ballots] == [2, 3]
     assert {ballot.condition for ballot in ballots} == {"pair"}
-    assert len(draw_survey(two, [item(1)])(enrolment(1, "all"), {})[0].slots) == 3
+    assert len(draw_survey(two, [item(1)])(enrolment(1, "all"), Drawn())[0].slots) == 3
 
 
 def test_ids_of_ballots_tell_nothing_of_their_number() -> None:

@@ -15,6 +15,7 @@ from heard.chat_app.studies.item_drafts import ItemsError
 from heard.chat_app.studies.study_file import StudyFile, StudyFileError, parse_study, study_of
 from heard.chat_app.studies.study_items import item_id, read_items, read_questions
 from heard.db.engine import open_database
+from heard.db.quota_counts import Drawn
 from heard.db.study_records import EnrolmentRecord
 from heard.db.study_store import StudyStore
 from tests.commands import Done
@@ -73,7 +74,7 @@ async def test_a_crisis_is_listed_and_let_in_by_a_named_person(tmp_path: Path) -
 
     def given(of: StudyFile) -> set[str | None]:
         person = EnrolmentRecord("held", "p", None, None, 1, record.created_at)
-        return {ballot.item_id for ballot in draw_survey(of, items)(person, {})}
+        return {ballot.item_id for ballot in draw_survey(of, items)(person, Drawn())}
 
     assert identity in given(study)
     assert identity not in given(study.model_copy(update={"trained_raters": False}))
