@@ -11,6 +11,8 @@ from typing import Any
 import pytest
 from sqlalchemy import insert
 
+from heard.db.desk_records import Actor
+from heard.db.desk_store import DeskStore
 from heard.db.engine import create_engine
 from heard.db.study_records import Choice
 from heard.db.study_tables import EnrolmentRow
@@ -21,7 +23,7 @@ from tests.voters import NOW, Cast, put
 
 NAMES = ("=model", "NA", "007")
 ATTENTION = 90
-WITHDREW, REFUSES, FAILS, SKIPS_THE_TEST = 2, 3, 4, 5
+WITHDREW, REFUSES, FAILS, SKIPS_THE_TEST, EXCLUDED = 2, 3, 4, 5, 7
 Shares = dict[str, tuple[int, int, float, int, int, float | None]]
 """By source: marks as most, of ballots, share; the same for least."""
 
@@ -62,6 +64,7 @@ def folder(migrated: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
         ]
         async with engine.begin() as connection:
             await connection.execute(insert(EnrolmentRow), rows)
+        await DeskStore(engine).exclude("warm", {made.people[EXCLUDED]: "Came twice."}, None, Actor("Ada"))
         await engine.dispose()
 
     asyncio.run(fill())
