@@ -12,6 +12,7 @@ from heard.chat_app.commands.study_people import exclude, include, people
 from heard.chat_app.commands.study_phases import pilot, preview, reset
 from heard.chat_app.commands.study_power import power
 from heard.chat_app.commands.study_preregister import open_results, preregister
+from heard.chat_app.commands.study_reasons import coded, reasons
 from heard.chat_app.commands.study_running import end, release, status
 
 app = typer.Typer(
@@ -36,3 +37,5 @@ app.command()(power)
 app.command()(preregister)
 app.command()(open_results)
 app.command()(anonymise)
+app.command()(reasons)
+app.command()(coded)
