@@ -33,6 +33,10 @@ Slow = tuple[ColumnElement[bool], ...]
 _ALL, _REFUSING, _EXCLUDED, _FAILING = "all", "refusing", "excluded", "failing"
 
 
+_BETWEEN = "\x1f"
+"""Between ids in one text: the unit separator of ASCII, which stands in no id."""
+
+
 @dataclass(frozen=True, slots=True)
 class Cell:
     """A cell of the contingency table: the common values of votes that count as equal. Positions count from 1."""
@@ -231,9 +235,9 @@ async def _rows(session: AsyncSession, study_id: str) -> tuple[VoteCounts, VoteR
     cut = set(await session.scalars(excluded(study_id))) - silent
     out = silent | cut
     failed = {row for (row,) in await session.execute(failing(study_id))}
-    who_and_what = VoteRow.participant_id.concat("/").concat(func.coalesce(VoteRow.item_id, ""))
+    who_and_what = VoteRow.participant_id.concat(_BETWEEN).concat(func.coalesce(VoteRow.item_id, ""))
     query = (
-        select(*_CELL_COLUMNS, func.aggregate_strings(who_and_what, ","))
+        select(*_CELL_COLUMNS, func.aggregate_strings(who_and_what, _BETWEEN))
         .where(VoteRow.study_id == study_id)
         .group_by(*_CELL_COLUMNS)
     )
@@ -241,7 +245,7 @@ async def _rows(session: AsyncSession, study_id: str) -> tuple[VoteCounts, VoteR
     every_person: list[str] = []
     every_item: list[str] = []
     for row in await session.execute(query):
-        cell, parts = _cell(row[:-1]), row[-1].replace("/", ",").split(",")
+        cell, parts = _cell(row[:-1]), row[-1].split(_BETWEEN)
         who, what = parts[::2], parts[1::2]
         counts.everybody[cell] = len(who)
         if not out.isdisjoint(who):

@@ -97,7 +97,7 @@ async def test_a_study_that_has_asked_stays_as_it_is(s: Studying) -> None:
     await s.studies.save_study(replace(s.study(title="Other"), definition_sha256="e" * 64), items)
     await s.studies.save_question_answers("blind", person, [answer(s, "30")])
     with pytest.raises(StudyRefused):
-        await s.studies.save_study(replace(s.study(title="Third"), definition_sha256="f" * 64), items)
+        await s.studies.save_study(replace(s.study(ask_reason=False), definition_sha256="f" * 64), items)
 
 
 async def test_answers_go_on_with_a_link_and_their_words_do_not(s: Studying) -> None:
@@ -117,7 +117,7 @@ async def test_the_tables_come_and_go(s: Studying, url: str) -> None:
     await s.survey()
     person = await s.agree()
     await s.enrolled(person)
-    await downgrade(s.studies.engine, "0021-1")
+    await downgrade(s.studies.engine, "0020-1")
     async with s.studies.engine.connect() as connection:
         names = await connection.run_sync(lambda sync: inspect(sync).get_table_names())
         columns = await connection.run_sync(lambda sync: inspect(sync).get_columns("enrolment"))

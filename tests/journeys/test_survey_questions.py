@@ -190,7 +190,7 @@ async def test_a_crisis_in_a_text_gets_people_and_is_not_stored(web: Web, studie
     text = "I want to kill myself"
     item = {"id": "why", "kind": "text", "text": "Why?"}
     await make(studies, questions=[{**MOOD, "pages": [{"items": [item, {**item, "id": "how", "required": False}]}]}])
-    await web.answer(research="yes", country="DE")
+    await web.answer(research="yes", country="DE", next="/survey/blind")
     await begin(web)
     response = await send(web, "/survey/blind/questions/mood/1/0", {"q-why": text, "q-how": "Well."})
     assert '<section class="hh" lang="en"' in response.text

@@ -84,7 +84,7 @@ async def test_a_study_s_run_waits_for_a_server_that_cools_down_and_fails_nothin
         )
         for n in range(1, 6)
     ]
-    asked = await store_study(services.studies, asked, items)
+    asked = (await store_study(services.studies, asked, items)).study
     server.scripts = (*[refusal(503)] * (FAILURE_THRESHOLD * ATTEMPTS), reply("I hear you."))
     report = await generate(services, asked, await services.studies.items("s"), lambda *_: None)
     assert (report.written, report.failed, report.not_tried) == (10, {}, {})
