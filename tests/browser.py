@@ -100,6 +100,7 @@ CONTRAST = """([back, words]) => {
 
 async def contrast(page: Page, back: str, words: str) -> float:
     """The lowest contrast of the elements `words` on the background of `back`, both selectors (WCAG 2.2, 1.4.3)."""
+    await page.wait_for_load_state("load")  # its style sheets are there
     return float(await page.evaluate(CONTRAST, [back, words]))
 
 

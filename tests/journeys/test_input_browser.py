@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
 import pytest
-from playwright.async_api import BrowserContext, Page, Route, expect
+from playwright.async_api import BrowserContext, Page, Request, Route, expect
 
 from heard.chat_app.models.downloads import Weights
 from tests.browser import NARROW, WIDE, answered, chromium, enter, installed, say
@@ -201,14 +201,23 @@ async def test_a_fault_has_a_button_that_tries_again(shop: Served, browser: Brow
 async def test_a_page_that_stays_blank_says_so(shop: Served, browser: BrowserContext, missing: str) -> None:
     page = await enter(browser, shop.url)
     await page.clock.install()
-    await page.route(re.compile(missing), lambda route: route.abort())
+    loads = 0  # the page asks again by itself: what it misses comes with the next load, and not before
+
+    def count(request: Request) -> None:
+        nonlocal loads
+        loads += request.is_navigation_request()
+
+    async def withhold(route: Route) -> None:
+        await (route.continue_() if loads > 1 else route.abort())
+
+    page.on("request", count)
+    await page.route(re.compile(missing), withhold)
     await page.reload(wait_until="commit")
     await page.wait_for_function("document.readyState === 'complete'")
     await page.clock.run_for(20_000)
     notice = page.locator("#heard-blank")
     await expect(notice).to_be_visible()
     await expect(notice.get_by_role("link", name="Crisis help")).to_have_attribute("href", "/help")
-    await page.unroute_all()
     await notice.get_by_role("button", name="Load it again").click()
     await expect(page.locator("#chat-input")).to_be_visible()
     await page.clock.run_for(20_000)

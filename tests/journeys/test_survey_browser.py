@@ -326,6 +326,7 @@ async def test_by_keyboard_alone_on_a_small_screen(shop: Served, scheme: str, tm
     async with chromium(NARROW, scheme) as context:
         page = await come(context, shop, study, "keys")
         assert await page.evaluate("document.documentElement.scrollWidth - window.innerWidth") <= 0
+        await expect(page.get_by_role("button", name="About the same")).to_be_enabled()  # the page's script is there
         await radio(page, "A", "Most").focus()
         await page.keyboard.press("Space")
         await page.keyboard.press("ArrowRight")  # from A to B within one group, through all cards
