@@ -31,12 +31,19 @@ class KeptRows:
         )
 
 
+def counting(rows: VoteRows, wanted: VoteFilter) -> Array:
+    """Return which of the votes count: a boolean for each."""
+    cell = np.array(rows.cell, dtype=int)
+    counts = np.array([exclusion_reason(one, wanted) is None for one in rows.cells] or [False])
+    keep: Array = counts[cell] if len(cell) else np.zeros(0, dtype=bool)
+    if wanted.passed_attention:
+        keep &= ~np.isin(np.array(rows.person, dtype=int), list(rows.failing))
+    return keep
+
+
 def kept_rows(rows: VoteRows, wanted: VoteFilter) -> KeptRows:
     """Return the votes of `heard results` under a filter; `rows` were read with its `min_seconds`."""
     cell, person, item = (np.array(column, dtype=int) for column in (rows.cell, rows.person, rows.item))
-    counts = np.array([exclusion_reason(one, wanted) is None for one in rows.cells] or [False])
-    keep = counts[cell] if len(cell) else np.zeros(0, dtype=bool)
-    if wanted.passed_attention:
-        keep &= ~np.isin(person, list(rows.failing))
+    keep = counting(rows, wanted)
     seconds = np.array(rows.seconds, dtype=float)
     return KeptRows(rows.cells, cell[keep], person[keep], item[keep], seconds[keep], np.flatnonzero(keep))

@@ -9,9 +9,10 @@ import numpy as np
 from heard.chat_app.results.agreement import agreement, least_value, most_value
 from heard.chat_app.results.bootstrap import bootstrap
 from heard.chat_app.results.conditions import why_not_pooled
+from heard.chat_app.results.kept_rows import counting
 from heard.chat_app.results.position import position_bias, with_position_intervals
 from heard.chat_app.results.records import StudyResults, VoteFilter
-from heard.chat_app.results.selection import Cells, exclusion_reason, select_votes, votes_for_research
+from heard.chat_app.results.selection import Cells, select_votes, votes_for_research
 from heard.chat_app.results.share_intervals import with_intervals
 from heard.chat_app.results.shares import leaks, shares, with_leak_intervals
 from heard.chat_app.results.strengths import strengths
@@ -47,10 +48,7 @@ def compute_results(
     research_votes = votes_for_research(votes.counts)
     rows = votes.rows
     cell, person, item = (np.array(column, dtype=int) for column in (rows.cell, rows.person, rows.item))
-    counts = np.array([exclusion_reason(one, wanted) is None for one in rows.cells] or [False])
-    keep = counts[cell] if len(cell) else np.zeros(0, dtype=bool)
-    if wanted.passed_attention:
-        keep &= ~np.isin(person, list(rows.failing))
+    keep = counting(rows, wanted)
     every = np.array([one.attention is None for one in rows.cells] or [False])
     every = every[cell] if len(cell) else np.zeros(0, dtype=bool)
     not_pooled = None if wanted.pooled or wanted.condition is not None else why_not_pooled(cells)
